@@ -73,8 +73,21 @@ typedef struct PbpTimed
 {
 	double		events;
 	double		ns;
-	double		found;			/* sessions whose wait events tell the time; 0: it is the server's */
 } PbpTimed;
+
+/*
+ * What wait events say of reads.  A session publishes its reads after its statement, so what it has
+ * waited counts with those that are published next.
+ */
+typedef struct PbpSeenReads
+{
+	double		reads;
+	double		scanned;		/* blocks that large scans read, for which sessions wait as well */
+	double		ms;
+	double		found;			/* sessions that were found so */
+	double		next_ms;
+	double		next_found;
+} PbpSeenReads;
 
 /* Sums, all of which decay.  All 0 to begin. */
 typedef struct PbpSessionTimes
@@ -84,9 +97,8 @@ typedef struct PbpSessionTimes
 	double		active_ms;
 	double		counted_ms;
 	double		ncounts;
-	double		nreading;
 	double		most_working;	/* sessions at once; no sum */
-	PbpTimed	seen_reads;		/* by wait events, while large scans read nothing */
+	PbpSeenReads seen;
 	/* While the server times reads and writes: */
 	PbpTimed	timed_reads;
 	PbpTimed	most_timed;		/* the same reads, perhaps with the time of scans */

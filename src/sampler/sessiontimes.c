@@ -16,6 +16,12 @@
 /* Half-life of all sums in seconds. */
 #define HALF_LIFE			60.0
 
+/* As a share of the other reads, so many blocks of large scans hardly change their mean time. */
+#define FEW_SCANNED			0.1
+
+/* Of events that are expected so many times, none is found in one of twenty cases. */
+#define UNSEEN_BY_CHANCE	3.0
+
 void
 pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 {
@@ -40,19 +46,22 @@ add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
 		*sum = (PbpTimed) {0};
 	else if (events > 0)
 		*sum = (PbpTimed) {
-			.events = weight * sum->events + (double) events,
-			.ns = weight * sum->ns + (double) us * 1e3
+			weight * sum->events + (double) events, weight * sum->ns + (double) us * 1e3
 		};
 }
 
-/* Wait events of sessions do not tell reads of large scans from others. */
 static void
-add_seen(PbpTimed *sum, double weight, const PbpAdviceCounts *counts, const PbpSessionTime *time)
+add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
+		 const PbpSessionTime *time)
 {
-	if (counts->scan_reads == 0 && counts->reads > 0)
-		*sum = (PbpTimed) {
-			weight * sum->events + (double) counts->reads,
-			weight * sum->ns + time->reading_ms * 1e6, weight * sum->found + time->nreading
+	seen->next_ms += time->reading_ms;
+	seen->next_found += time->nreading;
+	if (counts->reads + counts->scan_reads > 0)
+		*seen = (PbpSeenReads) {
+			.reads = weight * seen->reads + counts->reads,
+			.scanned = weight * seen->scanned + counts->scan_reads,
+			.ms = weight * seen->ms + seen->next_ms,
+			.found = weight * seen->found + seen->next_found
 		};
 }
 
@@ -68,8 +77,7 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	times->active_ms = weight * times->active_ms + time->active_ms;
 	times->counted_ms = weight * times->counted_ms + time->counted_ms;
 	times->ncounts = weight * times->ncounts + time->ncounts;
-	times->nreading = weight * times->nreading + time->nreading;
-	add_seen(&times->seen_reads, weight, counts, time);
+	add_seen(&times->seen, weight, counts, time);
 	if (counts->seconds > 0)
 		times->most_working = fmax(weight * times->most_working,
 								   time->counted_ms / counts->seconds / 1e3);
@@ -90,13 +98,14 @@ mean_ns(PbpTimed sum)
 static PbpFigure
 measured_time(const PbpSessionTimes *times)
 {
+	const PbpSeenReads *seen = &times->seen;
 	double		timed = mean_ns(times->timed_reads);
-	double		seen = mean_ns(times->seen_reads);
-	double		found = times->seen_reads.found;
+	double		ns = seen->ms * 1e6 / seen->reads;
 
-	return !isnan(timed) ? (PbpFigure) {timed, 0} :
-		found >= PBP_ENOUGH_EVENTS ? (PbpFigure) {seen, PBP_DEVIATIONS * seen / sqrt(found)} :
-		PBP_NO_FIGURE;
+	if (!isnan(timed))
+		return (PbpFigure) {timed, 0};
+	return seen->found >= PBP_ENOUGH_EVENTS && seen->scanned <= FEW_SCANNED * seen->reads ?
+		(PbpFigure) {ns, PBP_DEVIATIONS * ns / sqrt(seen->found)} : PBP_NO_FIGURE;
 }
 
 /*
@@ -108,10 +117,12 @@ static double
 most_time(const PbpSessionTimes *times, double working_ms)
 {
 	double		worked = fmax(working_ms, times->counted_ms) * 1e6;
-	double		most_found = times->nreading + PBP_DEVIATIONS * sqrt(times->nreading) + 3;
+	double		found = times->seen.found;
+	double		most_found = found + PBP_DEVIATIONS * sqrt(found) + UNSEEN_BY_CHANCE;
 	double		waited = most_found * times->seconds / times->ncounts * 1e9;
 
-	return fmin(mean_ns((PbpTimed) {.events = times->reads,.ns = fmin(worked, waited)}),
+	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked}),
+					 mean_ns((PbpTimed) {times->seen.reads, waited})),
 				mean_ns(times->most_timed));
 }
 
