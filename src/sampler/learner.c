@@ -474,6 +474,7 @@ pbp_restart_learner(PbpLearner *learner)
 	learner->counted_ns = learner->sessions_ns = 0;
 	learner->seen = (PbpSessionTime) {0};
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
+	memset(&learner->sessions, 0, sizeof(learner->sessions));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	memset(&learner->probing, 0, sizeof(learner->probing));
 	pbp_reset_decisions();
