@@ -575,14 +575,18 @@ play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 
 }
 
 /*
- * What large scans have read since the last time goes through the page cache, past the pool, where
- * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
- * unknown, the server's count does.  Tables in the page cache may be scanned faster than there is
- * time for; then a part of each is played, and the next time the one that follows.  A block is
- * expected to take as long as the last time; if it does not, play ends after twice the time.
+ * What has been counted by now, and what large scans have read since the last time.  A session
+ * publishes both at once, so nothing may take long between these two reads; and tables come first,
+ * so that no scan of a table is not among the reads of its database yet.
+ *
+ * What large scans read goes through the page cache, past the pool, where no look sees it.  The
+ * simulated pools tell which blocks they hold; of a table whose file is unknown, the server's
+ * count does.  Tables in the page cache may be scanned faster than there is time for; then a part
+ * of each is played, and the next time the one that follows.  A block is expected to take as long
+ * as the last time; if it does not, play ends after twice the time.
  */
 static PbpScannedBlocks
-note_scans(PbpLearner *learner, int64 passed_ns)
+note_scans(PbpLearner *learner, int64 passed_ns, PbpAccessCounts *now)
 {
 	PbpScannedTable *tables = learner->counted.tables;
 	int			ntables = learner->counted.ntables;
@@ -614,6 +618,7 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 			sum.alone_reads += scanned.reads;
 		}
 	}
+	*now = pbp_access_counts(&learner->counted);
 	share = most_ns / Max((double) all * learner->scanned_block_ns, 1);
 	start_ns = pbp_cpu_now_ns();
 	for (int i = 0; i < ntables; i++)
@@ -749,9 +754,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
 	pbp_find_table_files(&learner->counted);
-	/* first, so that no scan of a table is not among the reads of its database yet */
-	scanned = note_scans(learner, learner->counted_ns == 0 ? 0 : start - learner->counted_ns);
-	now = pbp_access_counts(&learner->counted);
+	scanned = note_scans(learner, learner->counted_ns == 0 ? 0 : start - learner->counted_ns, &now);
 	refaults = pbp_os_cache_on ? pbp_refaults("") : PBP_UNKNOWN;
 	if (learner->counted_ns != 0)
 		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);

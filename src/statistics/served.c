@@ -24,6 +24,9 @@
 /* At this number of loads, the counts are halved. */
 #define COUNTS_HALVED		4096.0
 
+/* Of the loads, by which the difference may be wrong since answers are from before a load. */
+#define LATE_ANSWERS		0.01
+
 bool
 pbp_served_has_page(const PbpServed *served, int page)
 {
@@ -43,6 +46,7 @@ scale(PbpServedCounts *counts, float weight)
 	counts->loads *= weight;
 	counts->served *= weight;
 	counts->served_more *= weight;
+	counts->differing *= weight;
 }
 
 static void
@@ -65,6 +69,7 @@ count_answers(PbpServedCounts *counts, float kernel, float simulated)
 	counts->loads++;
 	counts->served += kernel;
 	counts->served_more += kernel - simulated;
+	counts->differing += fabsf(kernel - simulated);
 }
 
 static void
@@ -193,8 +198,9 @@ variance(const PbpServed *served, bool recent, double loads, double mean)
 
 /*
  * Of the loads, new_share is of pages that were not read because they are new.  Loads without an
- * answer are most often those of pages that the pool has never held before.  Returns the share that
- * the kernel has served, and sets what that is more than the simulation.  NaN: too little is known.
+ * answer are most often those of pages that the pool has never held before.  Both caches differ on
+ * these as often as on others, but perhaps always in the same way.  Returns the share that the
+ * kernel has served, and sets what that is more than the simulation.  NaN: too little is known.
  */
 static double
 compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
@@ -202,6 +208,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	double		loads = 0;
 	double		share = 0;
 	double		served_more = 0;
+	double		differing = 0;
 	double		unknown;
 
 	*more = PBP_NO_FIGURE;
@@ -212,6 +219,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 		loads += counts->loads;
 		share += counts->served;
 		served_more += counts->served_more;
+		differing += counts->differing;
 	}
 	if (loads < PBP_ENOUGH_EVENTS)
 		return NAN;
@@ -220,7 +228,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	unknown /= loads + unknown;
 	more->value = served_more / loads;
 	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
-		unknown * fmax(share, 1 - share);
+		unknown * differing / loads + LATE_ANSWERS;
 	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
 }
 

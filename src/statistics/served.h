@@ -42,6 +42,7 @@ typedef struct PbpServedCounts
 	float		loads;			/* for which there were both answers */
 	float		served;			/* of these, by the page cache */
 	float		served_more;	/* by this one alone, less those by the simulated one alone */
+	float		differing;		/* by one of both alone */
 } PbpServedCounts;
 
 typedef struct PbpServedPage
