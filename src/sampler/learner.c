@@ -648,10 +648,14 @@ count_sessions(PbpLearner *learner, int64 now_ns)
 		return;
 	now = pbp_count_working();
 	if (learner->sessions_ns != 0)
-		pbp_add_session_time(&learner->seen, &(PbpSessionTime) {
-							 .counted_ms = now.working * ms,.reading_ms = now.reading * ms,
-							 .ncounts = 1,.nreading = now.reading
-		});
+	{
+		PbpSessionTime time = {
+			.counted_ms = now.working * ms,.reading_ms = now.reading * ms,
+			.ncounts = 1,.nreading = now.reading,
+		};
+
+		pbp_add_doubles(&learner->seen, &time, sizeof(time));
+	}
 	learner->sessions_ns = now_ns;
 }
 
@@ -678,13 +682,13 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 
 	/* less than before after a reset of other statistics */
 	PbpSessionTime time = {
-		.read_us = Max(0, now->read_us - before->read_us),
-		.scan_us = Max(0, now->scan_us - before->scan_us),
-		.write_us = Max(0, now->write_us - before->write_us),
+		.read_us = (double) Max(0, now->read_us - before->read_us),
+		.scan_us = (double) Max(0, now->scan_us - before->scan_us),
+		.write_us = (double) Max(0, now->write_us - before->write_us),
 		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
 	};
 
-	pbp_add_session_time(&time, &learner->seen);
+	pbp_add_doubles(&time, &learner->seen, sizeof(time));
 	learner->seen = (PbpSessionTime) {0};
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
@@ -707,7 +711,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
 	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
-	pbp_add_session_time(&learner->fresh.sessions, &time);
+	pbp_add_doubles(&learner->fresh.sessions, &time, sizeof(time));
 	pbp_count_session_time(&learner->sessions, &counts, &time);
 }
 

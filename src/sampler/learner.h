@@ -54,12 +54,12 @@ extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool a
 
 /* ---- in sessiontimes.c: how long sessions have worked, read and written lately ---- */
 
-/* In about a second, or since the last report. */
+/* In about a second, or since the last report.  Nothing but doubles. */
 typedef struct PbpSessionTime
 {
-	int64		read_us;
-	int64		scan_us;
-	int64		write_us;
+	double		read_us;
+	double		scan_us;
+	double		write_us;
 	/* see pbp_working_ms() */
 	double		active_ms;
 	double		counted_ms;
@@ -76,17 +76,15 @@ typedef struct PbpTimed
 } PbpTimed;
 
 /*
- * What wait events say of reads.  A session publishes its reads after its statement, so what it has
- * waited counts with those that are published next.
+ * What wait events say of reads.  A session publishes its reads after its statement, so what was
+ * seen of it counts with those that are published next.
  */
 typedef struct PbpSeenReads
 {
 	double		reads;
 	double		scanned;		/* blocks that large scans read, for which sessions wait as well */
-	double		ms;
-	double		found;			/* sessions that were found so */
-	double		next_ms;
-	double		next_found;
+	PbpSessionTime time;
+	PbpSessionTime next;
 } PbpSeenReads;
 
 /* Sums, all of which decay.  All 0 to begin. */
@@ -94,9 +92,7 @@ typedef struct PbpSessionTimes
 {
 	double		seconds;
 	double		reads;
-	double		active_ms;
-	double		counted_ms;
-	double		ncounts;
+	PbpSessionTime time;
 	double		most_working;	/* sessions at once; no sum */
 	PbpSeenReads seen;
 	/* While the server times reads and writes: */
@@ -106,7 +102,6 @@ typedef struct PbpSessionTimes
 	PbpTimed	timed_writes;	/* by accesses */
 } PbpSessionTimes;
 
-extern void pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time);
 extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 								   const PbpSessionTime *time);
 

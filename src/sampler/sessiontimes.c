@@ -22,17 +22,12 @@
 /* Of events that are expected so many times, none is found in one of twenty cases. */
 #define UNSEEN_BY_CHANCE	3.0
 
-void
-pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
+static void
+add_decayed(PbpSessionTime *sum, double weight, const PbpSessionTime *time)
 {
-	sum->read_us += time->read_us;
-	sum->scan_us += time->scan_us;
-	sum->write_us += time->write_us;
-	sum->active_ms += time->active_ms;
-	sum->counted_ms += time->counted_ms;
-	sum->reading_ms += time->reading_ms;
-	sum->ncounts += time->ncounts;
-	sum->nreading += time->nreading;
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
+		((double *) sum)[i] *= weight;
+	pbp_add_doubles(sum, time, sizeof(*sum));
 }
 
 /*
@@ -40,13 +35,13 @@ pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
  * last ones remain.
  */
 static void
-add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
+add_timed(PbpTimed *sum, double weight, int64 events, double us)
 {
 	if (!track_io_timing)
 		*sum = (PbpTimed) {0};
 	else if (events > 0)
 		*sum = (PbpTimed) {
-			weight * sum->events + (double) events, weight * sum->ns + (double) us * 1e3
+			weight * sum->events + (double) events, weight * sum->ns + us * 1e3
 		};
 }
 
@@ -54,15 +49,13 @@ static void
 add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
 		 const PbpSessionTime *time)
 {
-	seen->next_ms += time->reading_ms;
-	seen->next_found += time->nreading;
-	if (counts->reads + counts->scan_reads > 0)
-		*seen = (PbpSeenReads) {
-			.reads = weight * seen->reads + counts->reads,
-			.scanned = weight * seen->scanned + counts->scan_reads,
-			.ms = weight * seen->ms + seen->next_ms,
-			.found = weight * seen->found + seen->next_found
-		};
+	pbp_add_doubles(&seen->next, time, sizeof(*time));
+	if (counts->reads + counts->scan_reads <= 0)
+		return;
+	seen->reads = weight * seen->reads + counts->reads;
+	seen->scanned = weight * seen->scanned + counts->scan_reads;
+	add_decayed(&seen->time, weight, &seen->next);
+	seen->next = (PbpSessionTime) {0};
 }
 
 void
@@ -74,9 +67,7 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 
 	times->seconds = weight * times->seconds + counts->seconds;
 	times->reads = weight * times->reads + (double) counts->reads;
-	times->active_ms = weight * times->active_ms + time->active_ms;
-	times->counted_ms = weight * times->counted_ms + time->counted_ms;
-	times->ncounts = weight * times->ncounts + time->ncounts;
+	add_decayed(&times->time, weight, time);
 	add_seen(&times->seen, weight, counts, time);
 	if (counts->seconds > 0)
 		times->most_working = fmax(weight * times->most_working,
@@ -94,18 +85,30 @@ mean_ns(PbpTimed sum)
 	return sum.events >= PBP_ENOUGH_EVENTS && sum.ns > 0 ? sum.ns / sum.events : NAN;
 }
 
+/*
+ * How much longer sessions worked than they were found to.  Those that wait for a processor run
+ * when the worker does not.
+ */
+static double
+missed_work(const PbpSessionTime *time)
+{
+	return time->counted_ms > 0 ?
+		pbp_working_ms(time->active_ms, time->counted_ms) / time->counted_ms : 1;
+}
+
 /* Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown. */
 static PbpFigure
 measured_time(const PbpSessionTimes *times)
 {
 	const PbpSeenReads *seen = &times->seen;
+	double		found = seen->time.nreading;
 	double		timed = mean_ns(times->timed_reads);
-	double		ns = seen->ms * 1e6 / seen->reads;
+	double		ns = seen->time.reading_ms * missed_work(&seen->time) * 1e6 / seen->reads;
 
 	if (!isnan(timed))
 		return (PbpFigure) {timed, 0};
-	return seen->found >= PBP_ENOUGH_EVENTS && seen->scanned <= FEW_SCANNED * seen->reads ?
-		(PbpFigure) {ns, PBP_DEVIATIONS * ns / sqrt(seen->found)} : PBP_NO_FIGURE;
+	return found >= PBP_ENOUGH_EVENTS && seen->scanned <= FEW_SCANNED * seen->reads ?
+		(PbpFigure) {ns, PBP_DEVIATIONS * ns / sqrt(found)} : PBP_NO_FIGURE;
 }
 
 /*
@@ -116,13 +119,15 @@ measured_time(const PbpSessionTimes *times)
 static double
 most_time(const PbpSessionTimes *times, double working_ms)
 {
-	double		worked = fmax(working_ms, times->counted_ms) * 1e6;
-	double		found = times->seen.found;
+	const PbpSeenReads *seen = &times->seen;
+	double		found = seen->time.nreading;
 	double		most_found = found + PBP_DEVIATIONS * sqrt(found) + UNSEEN_BY_CHANCE;
-	double		waited = most_found * times->seconds / times->ncounts * 1e9;
+	double		waited = most_found * missed_work(&seen->time) *
+		times->seconds / times->time.ncounts;
+	double		worked = fmax(working_ms, times->time.counted_ms) / 1e3;
 
-	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked}),
-					 mean_ns((PbpTimed) {times->seen.reads, waited})),
+	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked * 1e9}),
+					 mean_ns((PbpTimed) {seen->reads, waited * 1e9})),
 				mean_ns(times->most_timed));
 }
 
@@ -135,7 +140,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		scans = report->totals.scan_reads / report->totals.accesses;
-	double		working_ms = pbp_working_ms(times->active_ms, times->counted_ms);
+	double		working_ms = pbp_working_ms(times->time.active_ms, times->time.counted_ms);
 	double		waiting;
 
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
@@ -160,7 +165,7 @@ pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double r
 			  const PbpAdviceReport *report)
 {
 	if (!isnan(mean_ns(times->timed_reads)))
-		return (double) (time->read_us + time->write_us) / 1e3;
+		return (time->read_us + time->write_us) / 1e3;
 	if (reads == 0)
 		return 0;
 	return pbp_knows_storage(report) ?
