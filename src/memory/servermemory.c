@@ -190,8 +190,18 @@ waits_for_others(uint32 wait_event)
 }
 
 /*
+ * True if what a process of this type reads is among the reads that the server counts.  Autovacuum
+ * reads through a ring.
+ */
+static bool
+reads_count(BackendType type)
+{
+	return type == B_BACKEND || type == B_BG_WORKER || (type == B_STARTUP && PBP_COUNTS_APART);
+}
+
+/*
  * Counts who works now, for pbp_working_ms(): sessions that execute something, and each
- * parallel worker of one; and of these, who waits for a read.  Takes no lock.
+ * parallel worker of one; and who waits for a read.  Takes no lock.
  *
  * Within a pipeline of statements, a session may wait for its client before it is
  * idle; and when it is, it may be long until it waits.  One in pg_sleep() or behind
@@ -200,7 +210,7 @@ waits_for_others(uint32 wait_event)
 PbpWorking
 pbp_count_working(void)
 {
-	PbpWorking	now = {0};
+	PbpWorking	now = {.all_known = PBP_STARTUP_IS_KNOWN || !RecoveryInProgress()};
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
@@ -209,14 +219,13 @@ pbp_count_working(void)
 		const volatile PgBackendStatus *status = pbp_status_of(proc);
 		bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
 
-		if (pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
+		if (pid_of(proc) == 0 || status == NULL)
+			continue;
+		now.working += proc->databaseId != InvalidOid &&
 			(in_parallel || status->st_backendType == B_BACKEND) &&
 			status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
-			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event))
-		{
-			now.working++;
-			now.reading += pbp_waits_for_read(wait_event);
-		}
+			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
+		now.reading += reads_count(status->st_backendType) && pbp_waits_for_read(wait_event);
 	}
 	return now;
 }

@@ -153,11 +153,12 @@ extern PbpOwnBytes pbp_own_bytes(void);
 
 /* ---- in servermemory.c ---- */
 
-/* Sessions and parallel workers at this moment. */
+/* At this moment. */
 typedef struct PbpWorking
 {
-	int			working;
-	int			reading;		/* of these, those that wait for a block to be read */
+	int			working;		/* sessions and parallel workers */
+	int			reading;		/* processes that wait for a block to be read */
+	bool		all_known;		/* whether these are all of them */
 } PbpWorking;
 
 extern void pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes,

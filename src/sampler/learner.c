@@ -637,7 +637,7 @@ note_scans(PbpLearner *learner, int64 passed_ns, PbpAccessCounts *now)
 	return sum;
 }
 
-/* How many sessions work, and wait for reads, counts for the time since they were counted last. */
+/* How many sessions work and wait for reads counts for the time since they were counted last. */
 static void
 count_sessions(PbpLearner *learner, int64 now_ns)
 {
@@ -647,13 +647,17 @@ count_sessions(PbpLearner *learner, int64 now_ns)
 	if (now_ns - learner->sessions_ns < SESSIONS_NS)
 		return;
 	now = pbp_count_working();
+	learner->sessions.most_working = Max(learner->sessions.most_working, now.working);
 	if (learner->sessions_ns != 0)
 	{
-		PbpSessionTime time = {
-			.counted_ms = now.working * ms,.reading_ms = now.reading * ms,
-			.ncounts = 1,.nreading = now.reading,
-		};
+		PbpSessionTime time = {.counted_ms = now.working * ms};
 
+		if (now.all_known)
+		{
+			time.reading_ms = now.reading * ms;
+			time.nreading = now.reading;
+			time.ncounts = 1;
+		}
 		pbp_add_doubles(&learner->seen, &time, sizeof(time));
 	}
 	learner->sessions_ns = now_ns;

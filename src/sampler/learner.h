@@ -66,7 +66,7 @@ typedef struct PbpSessionTime
 	/* by wait events, while who works is counted */
 	double		reading_ms;
 	double		ncounts;
-	double		nreading;		/* sessions that were found so, in all counts together */
+	double		nreading;		/* processes that were found so, in all counts together */
 } PbpSessionTime;
 
 typedef struct PbpTimed

@@ -69,9 +69,7 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	times->reads = weight * times->reads + (double) counts->reads;
 	add_decayed(&times->time, weight, time);
 	add_seen(&times->seen, weight, counts, time);
-	if (counts->seconds > 0)
-		times->most_working = fmax(weight * times->most_working,
-								   time->counted_ms / counts->seconds / 1e3);
+	times->most_working *= weight;
 	/* reads beside scans that are not timed apart take at most as long as both */
 	add_timed(&times->timed_reads, weight, apart ? counts->reads : 0, time->read_us);
 	add_timed(&times->most_timed, weight, counts->reads, time->read_us);
