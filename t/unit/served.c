@@ -359,6 +359,15 @@ need_answers(void)
 	ok(served.known_loads == 102 && served.unknown_loads == 101 && served.pages[page].cached.served == 51,
 	   "what is loaded again at once, both caches have served");
 	ok(served.pages[page].recent.loads == 100, "what the kernel does not say of evicted pages is not compared");
+
+	served = (PbpServed) {.checked = 0};
+	for (int i = 0; i < 100; i++)
+	{
+		(void) pbp_served_load(&served, 1, 100 * i * SECOND);
+		(void) pbp_served_load(&served, 1, (100 * i + 50) * SECOND);
+		pbp_served_answer(&served, page, (PbpCacheAnswer) {i % 2, 1}, (PbpCacheAnswer) {i % 2, 1});
+	}
+	ok(served_more(&served, 0, &more) && more.value == 0 && more.error < 0.05, "unknown loads do not matter where both caches always agree");
 }
 
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
