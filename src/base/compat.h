@@ -407,13 +407,7 @@ typedef struct PgStat_IO
 } PgStat_IO;
 #endif
 
-/*
- * The server counts what the startup process reads from 16 on, and pbp_status_of() knows that
- * process from 17 on.
- */
-#define PBP_STARTUP_IS_KNOWN	(PG_VERSION_NUM < 160000 || PG_VERSION_NUM >= 170000)
-
-/* True if a session waits for a block of a relation to be read, by the kernel or for storage. */
+/* True if a process waits for a block of a relation to be read, by the kernel or for storage. */
 static inline bool
 pbp_waits_for_read(uint32 wait_event)
 {

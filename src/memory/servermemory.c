@@ -38,6 +38,9 @@
 
 #define KILOBYTE			INT64CONST(1024)
 
+/* What is read in a longer transaction is published much later than it was waited for. */
+#define LATE_MS				10000
+
 /* The part of a wait event that is its class. */
 #define WAIT_CLASS			0xFF000000U
 
@@ -190,13 +193,23 @@ waits_for_others(uint32 wait_event)
 }
 
 /*
- * True if what a process of this type reads is among the reads that the server counts.  Autovacuum
- * reads through a ring.
+ * True if what a process of this type reads is among the reads that the server counts.  Where these
+ * are not counted apart from those through a ring, autovacuum's are.
  */
 static bool
 reads_count(BackendType type)
 {
-	return type == B_BACKEND || type == B_BG_WORKER || (type == B_STARTUP && PBP_COUNTS_APART);
+	return type == B_BACKEND || type == B_BG_WORKER || type == B_WAL_SENDER ||
+		(type == B_AUTOVAC_WORKER && !PBP_COUNTS_APART);
+}
+
+/* A process publishes what it has read after its transaction. */
+static bool
+publishes_late(const volatile PgBackendStatus *status)
+{
+	TimestampTz start = status->st_xact_start_timestamp;
+
+	return start != 0 && TimestampDifferenceExceeds(start, GetCurrentTimestamp(), LATE_MS);
 }
 
 /*
@@ -210,7 +223,7 @@ reads_count(BackendType type)
 PbpWorking
 pbp_count_working(void)
 {
-	PbpWorking	now = {.all_known = PBP_STARTUP_IS_KNOWN || !RecoveryInProgress()};
+	PbpWorking	now = {0};
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
@@ -218,14 +231,20 @@ pbp_count_working(void)
 		uint32		wait_event = *(const volatile uint32 *) &proc->wait_event_info;
 		const volatile PgBackendStatus *status = pbp_status_of(proc);
 		bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
+		bool		active;
 
-		if (pid_of(proc) == 0 || status == NULL)
+		if (pid_of(proc) == 0 || proc->databaseId == InvalidOid || status == NULL)
 			continue;
-		now.working += proc->databaseId != InvalidOid &&
-			(in_parallel || status->st_backendType == B_BACKEND) &&
-			status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
-			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
-		now.reading += reads_count(status->st_backendType) && pbp_waits_for_read(wait_event);
+		active = status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
+			status->st_state != STATE_IDLEINTRANSACTION_ABORTED;
+		now.active += active && status->st_backendType == B_BACKEND;
+		now.working += active && (in_parallel || status->st_backendType == B_BACKEND) &&
+			!waits_for_others(wait_event);
+		if (reads_count(status->st_backendType) && pbp_waits_for_read(wait_event))
+		{
+			now.reading++;
+			now.late += publishes_late(status);
+		}
 	}
 	return now;
 }

@@ -153,12 +153,13 @@ extern PbpOwnBytes pbp_own_bytes(void);
 
 /* ---- in servermemory.c ---- */
 
-/* At this moment. */
+/* Processes at this moment. */
 typedef struct PbpWorking
 {
-	int			working;		/* sessions and parallel workers */
-	int			reading;		/* processes that wait for a block to be read */
-	bool		all_known;		/* whether these are all of them */
+	int			active;			/* sessions, as the server counts their active_time */
+	int			working;		/* see pbp_working_ms(); and parallel workers */
+	int			reading;		/* that wait for a block, and the server counts their reads */
+	int			late;			/* of these, those whose reads will be counted much later */
 } PbpWorking;
 
 extern void pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes,

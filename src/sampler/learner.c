@@ -29,8 +29,8 @@
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
-/* Who works is counted as often: 3 us with max_connections = 1000. */
-#define SESSIONS_NS		INT64CONST(100000000)
+/* Processes are counted as often: 3 us with max_connections = 1000. */
+#define PROCESSES_NS		INT64CONST(100000000)
 
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
@@ -164,7 +164,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
 		.reads = fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
-		.counted_ms = fresh->sessions.counted_ms,
+		.counted_ms = fresh->sessions.counted.working_ms,
 		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions,
 								 fresh->accesses.reads, report),
 		.times = report->times,
@@ -471,8 +471,8 @@ pbp_restart_learner(PbpLearner *learner)
 	MemoryContextReset(learner->context);
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->begun_ns = pbp_now_ns();
-	learner->counted_ns = learner->sessions_ns = 0;
-	learner->seen = (PbpSessionTime) {0};
+	learner->counted_ns = learner->processes_ns = 0;
+	learner->processes = (PbpCountedTime) {0};
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->sessions, 0, sizeof(learner->sessions));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
@@ -637,30 +637,31 @@ note_scans(PbpLearner *learner, int64 passed_ns, PbpAccessCounts *now)
 	return sum;
 }
 
-/* How many sessions work and wait for reads counts for the time since they were counted last. */
+/* What processes do counts for the time since they were counted last. */
 static void
-count_sessions(PbpLearner *learner, int64 now_ns)
+count_processes(PbpLearner *learner, int64 now_ns)
 {
-	double		ms = (double) (now_ns - learner->sessions_ns) / 1e6;
+	double		ms = (double) (now_ns - learner->processes_ns) / 1e6;
 	PbpWorking	now;
 
-	if (now_ns - learner->sessions_ns < SESSIONS_NS)
+	if (now_ns - learner->processes_ns < PROCESSES_NS)
 		return;
 	now = pbp_count_working();
 	learner->sessions.most_working = Max(learner->sessions.most_working, now.working);
-	if (learner->sessions_ns != 0)
+	if (learner->processes_ns != 0)
 	{
-		PbpSessionTime time = {.counted_ms = now.working * ms};
+		PbpCountedTime time = {
+			.active_ms = now.active * ms,
+			.working_ms = now.working * ms,
+			.reading_ms = now.reading * ms,
+			.reading_squares = now.reading * ms * now.reading * ms,
+			.late_ms = now.late * ms,
+			.ncounts = 1,
+		};
 
-		if (now.all_known)
-		{
-			time.reading_ms = now.reading * ms;
-			time.nreading = now.reading;
-			time.ncounts = 1;
-		}
-		pbp_add_doubles(&learner->seen, &time, sizeof(time));
+		pbp_add_doubles(&learner->processes, &time, sizeof(time));
 	}
-	learner->sessions_ns = now_ns;
+	learner->processes_ns = now_ns;
 }
 
 /* What has been counted since the last time, by the server's counts now. */
@@ -690,10 +691,10 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.scan_us = (double) Max(0, now->scan_us - before->scan_us),
 		.write_us = (double) Max(0, now->write_us - before->write_us),
 		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
+		.counted = learner->processes,
 	};
 
-	pbp_add_doubles(&time, &learner->seen, sizeof(time));
-	learner->seen = (PbpSessionTime) {0};
+	learner->processes = (PbpCountedTime) {0};
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
@@ -752,7 +753,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	int64		refaults;
 
 	if (learner->advice != NULL)
-		count_sessions(learner, start);
+		count_processes(learner, start);
 	if (learner->advice == NULL ||
 		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
 		return;

@@ -54,19 +54,25 @@ extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool a
 
 /* ---- in sessiontimes.c: how long sessions have worked, read and written lately ---- */
 
+/* By counting processes, see PbpWorking: sums of how many there were, times how long. */
+typedef struct PbpCountedTime
+{
+	double		active_ms;
+	double		working_ms;
+	double		reading_ms;
+	double		reading_squares;	/* of each count, in ms^2 */
+	double		late_ms;
+	double		ncounts;
+} PbpCountedTime;
+
 /* In about a second, or since the last report.  Nothing but doubles. */
 typedef struct PbpSessionTime
 {
 	double		read_us;
 	double		scan_us;
 	double		write_us;
-	/* see pbp_working_ms() */
-	double		active_ms;
-	double		counted_ms;
-	/* by wait events, while who works is counted */
-	double		reading_ms;
-	double		ncounts;
-	double		nreading;		/* processes that were found so, in all counts together */
+	double		active_ms;		/* see pbp_working_ms() */
+	PbpCountedTime counted;
 } PbpSessionTime;
 
 typedef struct PbpTimed
@@ -75,16 +81,16 @@ typedef struct PbpTimed
 	double		ns;
 } PbpTimed;
 
-/*
- * What wait events say of reads.  A session publishes its reads after its statement, so what was
- * seen of it counts with those that are published next.
- */
+/* What wait events say of reads; all but the last one decay. */
 typedef struct PbpSeenReads
 {
 	double		reads;
-	double		scanned;		/* blocks that large scans read, for which sessions wait as well */
-	PbpSessionTime time;
-	PbpSessionTime next;
+	double		ring_reads;		/* for which processes wait as well */
+	double		active_ms;
+	PbpCountedTime counted;
+	double		late_ms;		/* these two more slowly */
+	double		waited_ms;
+	PbpSessionTime next;		/* counts with the reads that are published next */
 } PbpSeenReads;
 
 /* Sums, all of which decay.  All 0 to begin. */
@@ -92,7 +98,8 @@ typedef struct PbpSessionTimes
 {
 	double		seconds;
 	double		reads;
-	PbpSessionTime time;
+	double		active_ms;
+	PbpCountedTime counted;
 	double		most_working;	/* sessions at once; no sum */
 	PbpSeenReads seen;
 	/* While the server times reads and writes: */
@@ -152,8 +159,8 @@ typedef struct PbpLearner
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		refaults;		/* pages, at that time; PBP_UNKNOWN possible */
 	int64		counted_ns;		/* 0: never */
-	int64		sessions_ns;	/* when sessions were counted; 0: never */
-	PbpSessionTime seen;		/* by these counts, since accesses were counted */
+	int64		processes_ns;	/* when these were counted; 0: never */
+	PbpCountedTime processes;	/* by these counts, since accesses were counted */
 	int64		naccesses;		/* since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
 	XLogRecPtr	checkpoint;		/* the latest that has begun */

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "access/xlog.h"
 #include "storage/bufmgr.h"
 
 #include "sampler/learner.h"
@@ -16,14 +17,21 @@
 /* Half-life of all sums in seconds. */
 #define HALF_LIFE			60.0
 
-/* As a share of the other reads, so many blocks of large scans hardly change their mean time. */
-#define FEW_SCANNED			0.1
+/* Half-life of the waiting for reads that are published late. */
+#define HALF_LIFE_LATE		600.0
+
+/* As a share of all, so much of what does not belong to the reads hardly matters. */
+#define FEW_OTHERS			0.1
 
 /* Of events that are expected so many times, none is found in one of twenty cases. */
 #define UNSEEN_BY_CHANCE	3.0
 
+/* Where twice as many sessions as processors were busy, the worker found 0.78 of them. */
+#define MOST_MISSED			1.5
+
+/* Adds to a sum that decays. */
 static void
-add_decayed(PbpSessionTime *sum, double weight, const PbpSessionTime *time)
+add_decayed(PbpCountedTime *sum, double weight, const PbpCountedTime *time)
 {
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
 		((double *) sum)[i] *= weight;
@@ -45,16 +53,34 @@ add_timed(PbpTimed *sum, double weight, int64 events, double us)
 		};
 }
 
+/*
+ * A process publishes its reads after its transaction, so what was seen of it counts with those
+ * that are published next.  In recovery, most reads may be those of the startup process, which
+ * publishes them rarely.
+ */
 static void
 add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
 		 const PbpSessionTime *time)
 {
-	pbp_add_doubles(&seen->next, time, sizeof(*time));
-	if (counts->reads + counts->scan_reads <= 0)
+	const PbpCountedTime none = {0};
+	double		slow_weight = exp2(-counts->seconds / HALF_LIFE_LATE);
+
+	if (RecoveryInProgress())
+	{
+		*seen = (PbpSeenReads) {0};
 		return;
+	}
+	pbp_add_doubles(&seen->next, time, sizeof(*time));
 	seen->reads = weight * seen->reads + counts->reads;
-	seen->scanned = weight * seen->scanned + counts->scan_reads;
-	add_decayed(&seen->time, weight, &seen->next);
+	seen->ring_reads = weight * seen->ring_reads + counts->ring_reads;
+	seen->late_ms = slow_weight * seen->late_ms + time->counted.late_ms;
+	seen->waited_ms = slow_weight * seen->waited_ms + time->counted.reading_ms;
+	seen->active_ms *= weight;
+	add_decayed(&seen->counted, weight, &none);
+	if (counts->reads + counts->ring_reads <= 0)
+		return;
+	seen->active_ms += seen->next.active_ms;
+	add_decayed(&seen->counted, 1, &seen->next.counted);
 	seen->next = (PbpSessionTime) {0};
 }
 
@@ -67,7 +93,8 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 
 	times->seconds = weight * times->seconds + counts->seconds;
 	times->reads = weight * times->reads + (double) counts->reads;
-	add_decayed(&times->time, weight, time);
+	times->active_ms = weight * times->active_ms + time->active_ms;
+	add_decayed(&times->counted, weight, &time->counted);
 	add_seen(&times->seen, weight, counts, time);
 	times->most_working *= weight;
 	/* reads beside scans that are not timed apart take at most as long as both */
@@ -84,48 +111,57 @@ mean_ns(PbpTimed sum)
 }
 
 /*
- * How much longer sessions worked than they were found to.  Those that wait for a processor run
- * when the worker does not.
+ * How many times as long sessions were active as they were found to be: those that wait for a
+ * processor run when the worker does not.
  */
 static double
-missed_work(const PbpSessionTime *time)
+missed_time(const PbpSeenReads *seen)
 {
-	return time->counted_ms > 0 ?
-		pbp_working_ms(time->active_ms, time->counted_ms) / time->counted_ms : 1;
+	return seen->counted.active_ms > 0 ?
+		fmax(1, fmin(MOST_MISSED, seen->active_ms / seen->counted.active_ms)) : 1;
 }
 
-/* Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown. */
+/*
+ * Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown.
+ * Processes wait for each other, so those of one count are one event.
+ */
 static PbpFigure
 measured_time(const PbpSessionTimes *times)
 {
 	const PbpSeenReads *seen = &times->seen;
-	double		found = seen->time.nreading;
 	double		timed = mean_ns(times->timed_reads);
-	double		ns = seen->time.reading_ms * missed_work(&seen->time) * 1e6 / seen->reads;
+	double		waited = seen->counted.reading_ms;
+	double		missed = missed_time(seen);
+	double		ns = waited * missed * 1e6 / seen->reads;
+	double		error = hypot(PBP_DEVIATIONS * sqrt(seen->counted.reading_squares) / waited,
+							  missed - 1);
 
 	if (!isnan(timed))
 		return (PbpFigure) {timed, 0};
-	return found >= PBP_ENOUGH_EVENTS && seen->scanned <= FEW_SCANNED * seen->reads ?
-		(PbpFigure) {ns, PBP_DEVIATIONS * ns / sqrt(found)} : PBP_NO_FIGURE;
+	return waited * waited >= PBP_ENOUGH_EVENTS * seen->counted.reading_squares && ns > 0 &&
+		seen->ring_reads <= FEW_OTHERS * seen->reads &&
+		seen->late_ms <= FEW_OTHERS * seen->waited_ms ?
+		(PbpFigure) {ns, ns * error} : PBP_NO_FIGURE;
 }
 
 /*
- * What a read takes at most: all the time that sessions worked, or read and scanned, or were found
- * to wait for reads, if not by chance.  They worked at least as long as was counted: the server
- * publishes the time of a statement after its reads.
+ * What a read takes at most: all the time that sessions worked, or read and scanned, or that
+ * processes were found to wait for reads, if not by chance.  Sessions worked at least as long as
+ * was counted: the server publishes the time of a statement after its reads.
  */
 static double
 most_time(const PbpSessionTimes *times, double working_ms)
 {
 	const PbpSeenReads *seen = &times->seen;
-	double		found = seen->time.nreading;
-	double		most_found = found + PBP_DEVIATIONS * sqrt(found) + UNSEEN_BY_CHANCE;
-	double		waited = most_found * missed_work(&seen->time) *
-		times->seconds / times->time.ncounts;
-	double		worked = fmax(working_ms, times->time.counted_ms) / 1e3;
+	double		worked = fmax(working_ms, times->counted.working_ms);
+	double		waited = MOST_MISSED * (seen->counted.reading_ms +
+										PBP_DEVIATIONS * sqrt(seen->counted.reading_squares) +
+										UNSEEN_BY_CHANCE * 1e3 * times->seconds /
+										times->counted.ncounts);
+	bool		all_seen = seen->late_ms <= FEW_OTHERS * seen->waited_ms;
 
-	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked * 1e9}),
-					 mean_ns((PbpTimed) {seen->reads, waited * 1e9})),
+	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked * 1e6}),
+					 mean_ns((PbpTimed) {all_seen ? seen->reads : 0, waited * 1e6})),
 				mean_ns(times->most_timed));
 }
 
@@ -138,7 +174,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		scans = report->totals.scan_reads / report->totals.accesses;
-	double		working_ms = pbp_working_ms(times->time.active_ms, times->time.counted_ms);
+	double		working_ms = pbp_working_ms(times->active_ms, times->counted.working_ms);
 	double		waiting;
 
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;

@@ -42,26 +42,38 @@ StaticAssertDecl(sizeof(Question) <= BGW_EXTRALEN, "a worker's question fits");
 /* The one that was started last; NULL: none runs. */
 static BackgroundWorkerHandle *asking = NULL;
 
-/*
- * Blocks of its first segment, or of the largest table if that is full.  0: it does not exist, or
- * was dropped and will be removed by a checkpoint.
- */
+/* 0: there is none, or it was dropped and will be removed by a checkpoint. */
 static BlockNumber
-blocks_of_file(const PbpLocator *locator)
+blocks_of_segment(const PbpLocator *locator, BlockNumber segment)
 {
 	char	   *path = pbp_relation_path(locator, MAIN_FORKNUM);
+	char	   *name = segment == 0 ? path : psprintf("%s.%u", path, segment);
 	struct stat st;
-	BlockNumber nblocks = stat(path, &st) == 0 ? (BlockNumber) (st.st_size / BLCKSZ) : 0;
 
-	pfree(path);
-	return nblocks < RELSEG_SIZE ? nblocks : MaxBlockNumber;
+	return stat(name, &st) == 0 ? (BlockNumber) (st.st_size / BLCKSZ) : 0;
+}
+
+/* All segments but the last one are full, which as many are as there were blocks before. */
+static BlockNumber
+blocks_of_file(const PbpLocator *locator, BlockNumber before)
+{
+	BlockNumber segment = before / RELSEG_SIZE;
+	BlockNumber nblocks = blocks_of_segment(locator, segment);
+
+	if (nblocks == 0)
+		nblocks = blocks_of_segment(locator, segment = 0);
+	while (nblocks == RELSEG_SIZE)
+		nblocks = blocks_of_segment(locator, ++segment);
+	return segment * RELSEG_SIZE + nblocks;
 }
 
 static bool
 take_file(PbpScannedTable *table, PbpLocator locator)
 {
-	table->most_pages = blocks_of_file(&locator);
+	table->most_pages = blocks_of_file(&locator, table->most_pages);
 	table->file = table->most_pages > 0 ? locator : (PbpLocator) {0};
+	if (table->most_pages > 0)
+		table->npages = Min(table->npages, table->most_pages);
 	return table->most_pages > 0;
 }
 

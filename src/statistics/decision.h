@@ -26,7 +26,7 @@ typedef struct PbpDecisionInput
 	int			advised_before; /* size; -1: nothing was */
 	bool		evicted;		/* any page since the server started */
 	bool		spare_memory;	/* the page cache could hold all data */
-	bool		probed;			/* probes, and not the server, timed the reads */
+	bool		probed;			/* probes alone say how long reads take */
 	bool		doubtful;		/* the model of the page cache is unproven */
 	bool		unsettled;		/* the load is changing now, or looks see too little */
 } PbpDecisionInput;

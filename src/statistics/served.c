@@ -228,7 +228,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	unknown /= loads + unknown;
 	more->value = served_more / loads;
 	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
-		unknown * differing / loads + LATE_ANSWERS;
+		unknown * (differing / loads + fabs(more->value)) + LATE_ANSWERS;
 	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
 }
 

@@ -37,8 +37,9 @@
 
 /*
  * What was counted is another time than active_time if it differs by this factor, and by more than
- * chance.  It is longer if it is enough: chance makes a third of that many, 3 / sqrt(80).  Where
- * more sessions than processors were busy, the worker counted 0.78 of them.
+ * chance if sessions are counted once a second: often it is more.  It is longer if it is enough:
+ * chance makes a third of that many, 3 / sqrt(80).  Where more sessions than processors were busy,
+ * the worker counted 0.78 of them.
  */
 #define COUNTED_OTHERWISE	1.5
 #define ENOUGH_WORK_MS		80e3
@@ -151,7 +152,6 @@ pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double stora
 {
 	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
 	double		scale = measured.value / mean;
-	double		uncertain = measured.error / measured.value;
 	double		storage_part = times(storage_share, storage.value) / mean;
 	double		ratio_error = hypot(relative_error(os), relative_error(storage));
 
@@ -163,12 +163,11 @@ pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double stora
 	};
 	return (PbpReadTimes)
 	{
-		.os = {scale * os.value,
-			   scale * os.value * hypot(times(storage_part, ratio_error), uncertain)},
+		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
 		.storage = {scale * storage.value,
-					scale * storage.value * hypot(times(1 - storage_part, ratio_error), uncertain)},
+					scale * times(1 - storage_part, storage.value * ratio_error)},
 		.measured = true,
-		.uncertain = uncertain,
+		.uncertain = measured.error / measured.value,
 	};
 }
 
@@ -385,9 +384,8 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 										   error_by_times(read_times, more) + held_up.error),
 									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
 												 error_of_scale(input)), queue_error));
-	/* of what sessions wait today as the server shows it: those of the miss ratio and of the mean */
-	double		error_today = times(hypot(input->misses->ratio.error,
-										  input->misses->ratio.value * read_times->uncertain),
+	/* of what sessions wait today as the server shows it: that of the miss ratio */
+	double		error_today = times(input->misses->ratio.error,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
 		hypot(hypot(error_by_shares(read_times, misses->ratio.error,
@@ -395,10 +393,14 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 					times(storage->scans.error, read_times->scan.value),
 					error_by_times(read_times, here) + held_up.error), queue_error);
 	double		ms = input->accesses / 1e6;
+	double		value = ns_of(read_times, here) + held_up.value;
 
+	/* all of it is longer or shorter by as much as the mean */
+	error = hypot(error, read_times->uncertain * value);
+	change_error = hypot(change_error, read_times->uncertain * change);
 	return (PbpCompared)
 	{
-		isnan(error) ? NAN : ms * (ns_of(read_times, here) + held_up.value), ms * error,
+		isnan(error) ? NAN : ms * value, ms * error,
 		isnan(change_error) ? NAN : ms * change, ms * change_error
 	};
 }

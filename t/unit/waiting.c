@@ -97,8 +97,7 @@ measured_times(void)
 	ok(times.storage.error < 0.1 * times.storage.value, "what takes most of the time is known best");
 	ok(times.os.error > 0.3 * times.os.value, "and what takes little is not");
 	times = pbp_read_times(os_time, storage_time, server_time(43200, 0.2), 0.2);
-	ok(times.storage.error > 0.2 * times.storage.value && times.storage.error < 0.25 * times.storage.value && times.uncertain == 0.2,
-	   "a mean that is uncertain makes both so");
+	ok(times.uncertain == 0.2, "which may be uncertain");
 	times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0);
 	ok(times.os.value == 3000 && times.os.error == 0 && isnan(times.storage.value), "if storage serves no read, all have the measured time");
 	times = pbp_read_times(unknown, storage_time, server_time(3000, 0), 1);
@@ -354,7 +353,7 @@ drawn(double ratio, double error)
  * becomes shorter by anything that it may.
  */
 static void
-covered_waiting(double uncertain, double scatter, double queued, const char *what)
+covered_waiting(double uncertain, double scatter, double queued, double growth, const char *what)
 {
 	int			covered = 0;
 	int			changes_covered = 0;
@@ -364,11 +363,11 @@ covered_waiting(double uncertain, double scatter, double queued, const char *wha
 		double		factor = exp(scatter * normal(&chance));
 		double		true_today = factor * (0.08 * 2000 + 0.02 * 150000);
 		double		quicker = next_share(&chance) * (1 - (1 - queued) / (1 - 0.75 * queued));
-		double		true_other = factor * (0.045 * 2000 + 0.015 * (1 - quicker) * 150000);
+		double		true_other = growth * factor * (0.045 * 2000 + 0.015 * (1 - quicker) * 150000);
 		PbpAdviceRow today = misses(0.1, 0, 0);
 		PbpAdviceStorageRow today_waits = storage(drawn(0.02, 0.002), 0.002, 0);
-		PbpAdviceRow other = misses(drawn(0.06, 0.005), 0.005, 0.005);
-		PbpAdviceStorageRow other_waits = storage(drawn(0.015, 0.003), 0.003, 0.0037);	/* of independent errors */
+		PbpAdviceRow other = misses(drawn(growth * 0.06, 0.005), 0.005, 0.005);
+		PbpAdviceStorageRow other_waits = storage(drawn(growth * 0.015, 0.003), 0.003, 0.0037);	/* of independent errors */
 		PbpFigure	measured = server_time(true_today / 0.1 * (1 + uncertain / 1.96 * normal(&chance)), uncertain);
 		PbpWaitingInput input = {
 			1e6,
@@ -727,15 +726,16 @@ main(void)
 	simulated_queues();
 	saved_by_policies();
 	shares_and_means();
-	covered_waiting(PROBES_ALONE, 0, 0, "by probes: at least 95 % of the intervals have the truth");
-	covered_waiting(PROBES_ALONE, 0.22, 0, "also if sessions wait longer or shorter than probes");
-	covered_waiting(SERVER_TIMES, 0, 0, "by the server's times: at least 95 %");
-	covered_waiting(SERVER_TIMES, 1, 0, "also if sessions wait much longer or shorter than probes");
-	covered_waiting(WAIT_EVENTS, 0, 0, "by wait events: at least 95 %");
-	covered_waiting(WAIT_EVENTS, 1, 0, "also if sessions wait much longer or shorter than probes");
-	covered_waiting(PROBES_ALONE, 0.22, 0.5, "by probes, with a queue for storage: at least 95 %");
-	covered_waiting(SERVER_TIMES, 0, 0.5, "by the server's times, with a queue: at least 95 %");
-	covered_waiting(WAIT_EVENTS, 1, 0.5, "by wait events, with a queue: at least 95 %");
-	covered_waiting(SERVER_TIMES, 1, 0.8, "and with a long one");
+	covered_waiting(PROBES_ALONE, 0, 0, 1, "by probes: at least 95 % of the intervals have the truth");
+	covered_waiting(PROBES_ALONE, 0.22, 0, 1, "also if sessions wait longer or shorter than probes");
+	covered_waiting(SERVER_TIMES, 0, 0, 1, "by the server's times: at least 95 %");
+	covered_waiting(SERVER_TIMES, 1, 0, 1, "also if sessions wait much longer or shorter than probes");
+	covered_waiting(WAIT_EVENTS, 0, 0, 1, "by wait events: at least 95 %");
+	covered_waiting(WAIT_EVENTS, 1, 0, 1, "also if sessions wait much longer or shorter than probes");
+	covered_waiting(WAIT_EVENTS, 0, 0, 4, "by wait events, at a size that reads more: at least 95 %");
+	covered_waiting(PROBES_ALONE, 0.22, 0.5, 1, "by probes, with a queue for storage: at least 95 %");
+	covered_waiting(SERVER_TIMES, 0, 0.5, 1, "by the server's times, with a queue: at least 95 %");
+	covered_waiting(WAIT_EVENTS, 1, 0.5, 1, "by wait events, with a queue: at least 95 %");
+	covered_waiting(SERVER_TIMES, 1, 0.8, 1, "and with a long one");
 	return end_of_tests();
 }
