@@ -33,6 +33,7 @@
 #include "utils/rel.h"
 #include "utils/relmapper.h"
 #include "utils/resowner.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
 #error "pgbufprobe needs PostgreSQL 15 or later"

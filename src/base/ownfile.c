@@ -18,7 +18,6 @@
 #include "access/xlog_internal.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/wait_event.h"
 
 #include "base/compat.h"
 #include "base/latency.h"

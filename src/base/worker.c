@@ -19,7 +19,6 @@
 #include "storage/procarray.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
-#include "utils/wait_event.h"
 
 #include "base/compat.h"
 #include "base/latency.h"
