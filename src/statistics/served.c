@@ -24,8 +24,8 @@
 /* At this number of loads, the counts are halved. */
 #define COUNTS_HALVED		4096.0
 
-/* Of the loads, by which the difference may be wrong since answers are from before a load. */
-#define LATE_ANSWERS		0.01
+/* Of the loads from storage, by which the difference may be wrong: answers are from before a load. */
+#define LATE_ANSWERS		0.02
 
 bool
 pbp_served_has_page(const PbpServed *served, int page)
@@ -228,7 +228,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	unknown /= loads + unknown;
 	more->value = served_more / loads;
 	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
-		unknown * (differing / loads + fabs(more->value)) + LATE_ANSWERS;
+		unknown * (differing / loads + fabs(more->value)) + LATE_ANSWERS * (1 - share);
 	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
 }
 
