@@ -212,7 +212,7 @@ typedef struct PbpAccessCounts
 	int64		scan_hits;		/* by large scans; 0 without PBP_COUNTS_APART, like the next one */
 	int64		scan_reuses;	/* buffers of rings that their scans used again */
 	int64		ring_extends;
-	int64		read_us;		/* that "reads" took; 0 without track_io_timing, like the next two */
+	int64		read_us;		/* that "reads" took; these three need track_io_timing */
 	int64		scan_us;		/* that "scan_reads" took; 0 without PBP_COUNTS_APART */
 	int64		write_us;		/* that sessions wrote; 0 without PBP_COUNTS_APART */
 	int64		active_us;		/* that sessions were active; of a pipeline of

@@ -121,6 +121,12 @@ missed_time(const PbpSeenReads *seen)
 		fmax(1, fmin(MOST_MISSED, seen->active_ms / seen->counted.active_ms)) : 1;
 }
 
+static bool
+few_are_late(const PbpSeenReads *seen)
+{
+	return seen->late_ms <= FEW_OTHERS * seen->waited_ms;
+}
+
 /*
  * Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown.
  * Processes wait for each other, so those of one count are one event.
@@ -140,7 +146,7 @@ measured_time(const PbpSessionTimes *times)
 		return (PbpFigure) {timed, 0};
 	return waited * waited >= PBP_ENOUGH_EVENTS * seen->counted.reading_squares && ns > 0 &&
 		seen->ring_reads <= FEW_OTHERS * seen->reads &&
-		seen->late_ms <= FEW_OTHERS * seen->waited_ms ?
+		few_are_late(seen) ?
 		(PbpFigure) {ns, ns * error} : PBP_NO_FIGURE;
 }
 
@@ -158,10 +164,9 @@ most_time(const PbpSessionTimes *times, double working_ms)
 										PBP_DEVIATIONS * sqrt(seen->counted.reading_squares) +
 										UNSEEN_BY_CHANCE * 1e3 * times->seconds /
 										times->counted.ncounts);
-	bool		all_seen = seen->late_ms <= FEW_OTHERS * seen->waited_ms;
 
 	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked * 1e6}),
-					 mean_ns((PbpTimed) {all_seen ? seen->reads : 0, waited * 1e6})),
+					 mean_ns((PbpTimed) {few_are_late(seen) ? seen->reads : 0, waited * 1e6})),
 				mean_ns(times->most_timed));
 }
 

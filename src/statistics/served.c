@@ -24,7 +24,7 @@
 /* At this number of loads, the counts are halved. */
 #define COUNTS_HALVED		4096.0
 
-/* Of the loads from storage, by which the difference may be wrong: answers are from before a load. */
+/* Of the loads from storage, by which answers from before them may be wrong. */
 #define LATE_ANSWERS		0.02
 
 bool
