@@ -193,11 +193,14 @@ probe_pages(PbpProbing *probing)
 	{
 		probing->next = 0;
 		probing->round++;
+		probing->round_began_ns = start;
 	}
 	do
 		probe_batch(probing);
 	while (probing->next < PBP_SERVED_PAGES &&
 		   pbp_now_ns() - start - probing->reading_ns < allowed_ns);
+	if (probing->next >= PBP_SERVED_PAGES)
+		pbp_served_end_round(&probing->served, pbp_now_ns() - probing->round_began_ns);
 }
 
 /*

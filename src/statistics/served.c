@@ -21,11 +21,16 @@
 #define SOON_NS				2000000000
 #define CHECKED_BY_LOAD		2
 
+/*
+ * A page has answers if it is asked about more often than it is loaded.  If a round of questions
+ * takes long, and this share of the pages are loaded in it, fewer are remembered.
+ */
+#define MOST_RETURNS		0.25
+#define FEW_RETURNS			(MOST_RETURNS / 8)
+#define MOST_HALVINGS		4
+
 /* At this number of loads, the counts are halved. */
 #define COUNTS_HALVED		4096.0
-
-/* Of the loads from storage, by which answers from before them may be wrong. */
-#define LATE_ANSWERS		0.02
 
 bool
 pbp_served_has_page(const PbpServed *served, int page)
@@ -109,6 +114,12 @@ forget_old_pages(PbpServed *served, int64_t now_ns)
 	}
 }
 
+static int
+used_places(const PbpServed *served)
+{
+	return PBP_SERVED_PAGES >> served->halvings;
+}
+
 /*
  * The pool has loaded a page.  Returns its number if it is to be remembered from now on, otherwise
  * -1.  Of all pages that belong at the same place, the one of the highest precedence stays.
@@ -123,9 +134,10 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 	bool		is_new;
 
 	forget_old_pages(served, now_ns);
-	if (precedence < served->precedence[number])
+	if (number >= used_places(served) || precedence < served->precedence[number])
 		return -1;
 	is_new = served->precedence[number] == 0 || page->key != key;
+	served->returns += !is_new;
 	if (is_new)
 	{
 		*page = (PbpServedPage) {.key = key};
@@ -169,6 +181,29 @@ pbp_served_forget_loads(PbpServed *served)
 {
 	scale_loads(served, 0);
 	served->fresh_loads = served->fresh_served_more = 0;
+}
+
+/* All remembered pages were asked about, which has taken so long. */
+void
+pbp_served_end_round(PbpServed *served, int64_t round_ns)
+{
+	int			npages = 0;
+	double		share;
+
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+		npages += pbp_served_has_page(served, i);
+	share = npages > 0 ? served->returns / npages : 0;
+	served->returns = 0;
+	served->late_share = fmin(1, share / 2);
+	if (round_ns > SOON_NS && share > MOST_RETURNS && served->halvings < MOST_HALVINGS)
+	{
+		served->halvings++;
+		for (int i = used_places(served); i < PBP_SERVED_PAGES; i++)
+			pbp_served_forget_page(served, i);
+		pbp_served_forget_loads(served);
+	}
+	else if (share < FEW_RETURNS && served->halvings > 0)
+		served->halvings--;
 }
 
 static inline const PbpServedCounts *
@@ -228,7 +263,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	unknown /= loads + unknown;
 	more->value = served_more / loads;
 	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
-		unknown * (differing / loads + fabs(more->value)) + LATE_ANSWERS * (1 - share);
+		unknown * (differing / loads + fabs(more->value)) + served->late_share * (1 - share);
 	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
 }
 

@@ -63,6 +63,9 @@ typedef struct PbpServed
 	uint32_t	precedence[PBP_SERVED_PAGES];	/* of each page; 0: there is none */
 	PbpServedPage pages[PBP_SERVED_PAGES];
 	int			checked;		/* where the search for old pages stands */
+	int			halvings;		/* of the places that are used */
+	double		returns;		/* loads of remembered pages in this round of questions */
+	double		late_share;		/* of loads in the last one, by which answers may be wrong */
 
 	/* These decay. */
 	double		known_loads;
@@ -77,6 +80,7 @@ extern int	pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns);
 extern void pbp_served_answer(PbpServed *served, int page, PbpCacheAnswer kernel,
 							  PbpCacheAnswer simulated);
 extern bool pbp_served_has_page(const PbpServed *served, int page);
+extern void pbp_served_end_round(PbpServed *served, int64_t round_ns);
 extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);

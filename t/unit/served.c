@@ -126,6 +126,7 @@ probe(Probed *probed)
 			answer = (PbpCacheAnswer) {1, 1};
 		pbp_served_answer(&probed->served, i, answer, pbp_advice_caches(probed->scene.run.advice[0], page->key));
 	}
+	pbp_served_end_round(&probed->served, now_ns(probed) - probed->probed_ns);
 	probed->probed_ns = now_ns(probed);
 }
 
@@ -190,6 +191,7 @@ notice_lies(void)
 	truth = probed_run(&probed, WINDOW);
 	ok(served_more(&probed.served, 0, &more) && more.value - truth > more.error, "wrong answers make a difference beyond the error");
 	probed.lies = 0;
+	probed_run(&probed, WINDOW);
 	truth = probed_run(&probed, WINDOW);
 	ok(served_more(&probed.served, 0, &more) && fabs(more.value - truth) <= more.error, "and are forgotten");
 	probed.lies = 0.4;
@@ -370,6 +372,75 @@ need_answers(void)
 	ok(served_more(&served, 0, &more) && more.value == 0 && more.error < 0.05, "unknown loads do not matter where both caches always agree");
 }
 
+/*
+ * Pages are loaded at random, so many of each 10,000 in a second, by a pool below which the page cache keeps a page for
+ * 9 seconds, and the simulated one for 6.  The caller asks about 600 of them in a second.
+ */
+static PbpFigure
+busy_loads(PbpServed *served, int loads, bool ends_rounds)
+{
+	static double last_load[10000];
+	static int	tags[PBP_SERVED_PAGES];
+	Random		random = {1};
+	int			next = 0;
+	int64_t		round_began = 0;
+	double		now = 0;
+
+	memset(served, 0, sizeof(*served));
+	memset(last_load, 0, sizeof(last_load));
+	for (int second = 1; second <= 300; second++)
+	{
+		int			asked = 0;
+
+		for (int i = 0; i < loads; i++)
+		{
+			int			page = (int) (next_share(&random) * 10000);
+			int			number;
+
+			now = second + (double) i / loads;
+			number = pbp_served_load(served, key_of(page, 1), (int64_t) (now * SECOND));
+			if (number >= 0)
+				tags[number] = page;
+			last_load[page] = now;
+		}
+		for (; asked < 600 && next < PBP_SERVED_PAGES; next++)
+			if (pbp_served_has_page(served, next))
+			{
+				double		age = now - last_load[tags[next]];
+
+				pbp_served_answer(served, next, (PbpCacheAnswer) {age < 9, NAN}, (PbpCacheAnswer) {age < 6, NAN});
+				asked++;
+			}
+		if (next < PBP_SERVED_PAGES)
+			continue;
+		next = 0;
+		if (ends_rounds)
+			pbp_served_end_round(served, (int64_t) (now * SECOND) - round_began);
+		round_began = (int64_t) (now * SECOND);
+	}
+	return pbp_served_more(served, 0);
+}
+
+static void
+busy_server(void)
+{
+	static PbpServed served;
+	double		true_share = exp(-1.2) - exp(-1.8);
+	PbpFigure	all = busy_loads(&served, 2000, false);
+	PbpFigure	fewer = busy_loads(&served, 2000, true);
+
+	printf("# %.4f +- %.4f and %.4f +- %.4f, true %.4f\n", all.value, all.error, fewer.value, fewer.error, true_share);
+	ok(fabs(fewer.value - true_share) < 0.5 * fabs(all.value - true_share) && fewer.error < all.error,
+	   "if pages return sooner than they are asked about, fewer are remembered, of which more is known");
+	ok(fabs(fewer.value - true_share) <= fewer.error, "as far as answers are not too late");
+	ok(served.halvings > 0 && served.unknown_loads < 0.1 * served.known_loads, "since nearly all loads have answers");
+	for (int i = 0; i < 3; i++)
+		pbp_served_end_round(&served, SECOND);
+	ok(served.halvings == 0, "they are as many as before when they return rarely");
+	(void) busy_loads(&served, 10, true);
+	ok(served.halvings == 0, "and are not fewer because a round takes long");
+}
+
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
 static void
 correct_by_probes(double factor)
@@ -493,6 +564,7 @@ main(void)
 	make_room();
 	compare_same_loads();
 	need_answers();
+	busy_server();
 	correct_by_probes(1.25);
 	correct_by_probes(0.8);
 	notice_another(MEMORY / 10, false);
