@@ -67,28 +67,6 @@ waiting_share(const Advice *advice, int cache, int group)
 	return fmin(1, fmax(0, sum_without(counted->storage_reads, group) - new_pages) / misses);
 }
 
-/* Where today is not reproduced, or not for certain, other sizes are not either. */
-static double
-error_by_probes(const Advice *advice)
-{
-	const CacheSet *set = advice->cache_sets[0];
-
-	return isnan(set->served_more) ? 0 : fabs(set->served_more) + set->measuring_error;
-}
-
-/*
- * Where a page cache with all that was evicted recently would serve more or less than the kernel
- * says, by more than chance, so may those below other sizes of the pool.
- */
-static double
-error_by_evicted(const Advice *advice, int cache)
-{
-	const PbpRecentShares *recent = &advice->cache_sets[0]->recent;
-	double		difference = fabs(recent->kernel - recent->simulated);
-
-	return cache != BASELINE && difference > recent->error ? difference : 0;
-}
-
 static inline const PbpEstimate *
 misses_above(const Advice *advice, int cache)
 {
@@ -129,6 +107,47 @@ share_beside(const Advice *advice, int cache)
 	return cache < 0 || !has_todays_memory(cache) || simulated_cache(advice, cache)->learning ||
 		sum_of_groups(cache_counters(advice, cache)->misses) < PBP_ENOUGH_EVENTS ? NAN :
 		waiting_share(advice, cache, NO_GROUP);
+}
+
+/* ---- the kernel's page cache against today's simulated one ---- */
+
+/* Where today is not reproduced, or not for certain, other sizes are not either. */
+static double
+error_by_probes(const Advice *advice)
+{
+	const CacheSet *set = advice->cache_sets[0];
+
+	return isnan(set->served_more) ? 0 : fabs(set->served_more) + set->measuring_error;
+}
+
+/*
+ * Where a page cache with all that was evicted recently would serve more or less than the kernel
+ * says, by more than chance, so may those below other sizes of the pool.
+ */
+static double
+error_by_evicted(const Advice *advice, int cache)
+{
+	const PbpRecentShares *recent = &advice->cache_sets[0]->recent;
+	double		difference = fabs(recent->kernel - recent->simulated);
+
+	return cache != BASELINE && difference > recent->error ? difference : 0;
+}
+
+/*
+ * Of the misses.  Where hardly any wait, and would not with the next size either, there is less to
+ * be wrong about than today.
+ */
+static double
+error_by_kernel(const Advice *advice, int cache)
+{
+	double		error = error_by_probes(advice) + error_by_evicted(advice, cache);
+	double		today = waiting_share(advice, BASELINE, NO_GROUP);
+	double		here = waiting_share(advice, cache, NO_GROUP);
+
+	if (error == 0 || !has_todays_memory(cache))
+		return error;
+	here = fmax(here, fmax(share_beside(advice, cache - 1), share_beside(advice, cache + 1)));
+	return error * fmin(1, (here + error) / (today + error));
 }
 
 /*
@@ -307,7 +326,7 @@ error_of_storage_model(const Advice *advice, int cache)
 						 error_of_skipped_scans(advice, cache, share) +
 						 skipped_share(counted->skipped, counted->baseline_misses) *
 						 fabs(share - today) +
-						 error_by_probes(advice) + error_by_evicted(advice, cache));
+						 error_by_kernel(advice, cache));
 }
 
 /* NaN: unknown. */
