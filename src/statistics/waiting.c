@@ -351,10 +351,21 @@ error_of_scale(const PbpWaitingInput *input)
 		today;
 }
 
+/* By what is uncertain of the shares of reads, which are those of a size or a difference to today. */
+static double
+error_of_reads(const PbpWaitingInput *input, double miss_error, double storage_error,
+			   double scan_error, ReadShares shares)
+{
+	return hypot(error_by_shares(&input->times, miss_error, storage_error) +
+				 times(scan_error, input->times.scan.value),
+				 times(ns_of_reads(&input->times, shares.served, shares.storage),
+					   error_of_scale(input)));
+}
+
 /*
- * If the server shows how long its reads take, today's waiting is known, and errors of the model
- * and of the times are those of the difference to it.  Where an error is unknown, so is the figure:
- * reads may come from storage, of which none was timed.
+ * If the server shows how long its reads take, today's waiting is known, so that the change is as
+ * uncertain as the waiting at this size or as the difference, whichever is less.  Where an error is
+ * unknown, so is the figure: reads may come from storage, of which none was timed.
  */
 PbpCompared
 pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
@@ -377,21 +388,21 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	PbpFigure	held_up = ns_held_up(read_times, reads, today);
 	double		queue_error = times(queued, read_times->storage.value);
 	double		change = ns_of(read_times, more) + held_up.value;
-	double		change_error = hypot(hypot(error_by_shares(read_times, misses->ratio.change_error,
-														   storage->ratio.change_error + steeper) +
-										   times(storage->scans.change_error,
-												 read_times->scan.value),
+	double		by_itself = error_of_reads(input, misses->ratio.error,
+										   storage->ratio.error + steeper, storage->scans.error,
+										   here);
+	double		by_change = error_of_reads(input, misses->ratio.change_error,
+										   storage->ratio.change_error + steeper,
+										   storage->scans.change_error, more);
+	double		change_error = hypot(hypot(read_times->measured && by_itself < by_change ?
+										   by_itself : by_change,
 										   error_by_times(read_times, more) + held_up.error),
-									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
-												 error_of_scale(input)), queue_error));
+									 queue_error);
 	/* of what sessions wait today as the server shows it: that of the miss ratio */
 	double		error_today = times(input->misses->ratio.error,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
-		hypot(hypot(error_by_shares(read_times, misses->ratio.error,
-									storage->ratio.error + steeper) +
-					times(storage->scans.error, read_times->scan.value),
-					error_by_times(read_times, here) + held_up.error), queue_error);
+		hypot(hypot(by_itself, error_by_times(read_times, here) + held_up.error), queue_error);
 	double		ms = input->accesses / 1e6;
 	double		value = ns_of(read_times, here) + held_up.value;
 
