@@ -262,17 +262,13 @@ estimate_without(const Advice *advice, int i, int group)
  * sample is more likely, so the figure of each size bounds those further from the baseline.
  */
 static void
-bound_estimates(int step)
+bound_estimates(void)
 {
 	double		bound = answers.estimates[BASELINE].value;
 
-	for (int i = BASELINE + step; i >= 0 && i < FACTORS; i += step)
+	for (int i = BASELINE + 1; i < FACTORS; i++)
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
-		{
-			bound = step > 0 ? fmin(bound, answers.estimates[i].value) :
-				fmax(bound, answers.estimates[i].value);
-			answers.estimates[i].value = bound;
-		}
+			answers.estimates[i].value = bound = fmin(bound, answers.estimates[i].value);
 }
 
 static inline bool
@@ -456,8 +452,7 @@ pbp_miss_answers(const Advice *advice)
 		for (int group = 0; group < GROUPS; group++)
 			estimate->without[group] = estimate_without(advice, i, group);
 	}
-	bound_estimates(-1);
-	bound_estimates(1);
+	bound_estimates();
 	for (int i = 0; i < FACTORS; i++)
 	{
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
