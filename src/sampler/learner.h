@@ -42,7 +42,7 @@ typedef struct PbpProbing
 	BufferTag	tags[PBP_SERVED_PAGES];
 	int			next;			/* page to be looked up */
 	uint32		round;			/* of all pages */
-	int64		round_began_ns;	/* 0: it was the first */
+	int64		round_began_ns;
 	int64		probed_ns;		/* later after an error */
 	int64		reading_ns;		/* spent on timed reads in this call */
 	PbpTimedReads os_reads;

@@ -189,18 +189,17 @@ probe_pages(PbpProbing *probing)
 	int64		start = pbp_now_ns();
 	int64		allowed_ns = (int64) (PROBING_SHARE * pbp_max_cpu_fraction * PROBE_NS);
 
-	if (probing->next >= PBP_SERVED_PAGES)
-	{
-		probing->next = 0;
-		probing->round++;
+	if (probing->next == 0)
 		probing->round_began_ns = start;
-	}
 	do
 		probe_batch(probing);
 	while (probing->next < PBP_SERVED_PAGES &&
 		   pbp_now_ns() - start - probing->reading_ns < allowed_ns);
-	if (probing->next >= PBP_SERVED_PAGES)
-		pbp_served_end_round(&probing->served, pbp_now_ns() - probing->round_began_ns);
+	if (probing->next < PBP_SERVED_PAGES)
+		return;
+	pbp_served_end_round(&probing->served, pbp_now_ns() - probing->round_began_ns);
+	probing->next = 0;
+	probing->round++;
 }
 
 /*

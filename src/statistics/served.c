@@ -194,6 +194,7 @@ pbp_served_end_round(PbpServed *served, int64_t round_ns)
 		npages += pbp_served_has_page(served, i);
 	share = npages > 0 ? served->returns / npages : 0;
 	served->returns = 0;
+	/* an answer is half a round old on average */
 	served->late_share = fmin(1, share / 2);
 	if (round_ns > SOON_NS && share > MOST_RETURNS && served->halvings < MOST_HALVINGS)
 	{
