@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "statistics/served.h"
+#include "figures.h"
 #include "storage_model.h"
 
 #define POOL			(MEMORY / 4)
@@ -554,6 +555,35 @@ notice_another(int other_pages, bool matters)
 	probed_finish(&probed);
 }
 
+/*
+ * Where a smaller pool would leave a page cache for all pages, none of its misses wait.  Whether the kernel serves a few
+ * more or fewer of today's misses than the simulation is of less weight there.
+ */
+static void
+doubt_what_waits(void)
+{
+	Probed		probed;
+	PbpAdvice  *advice;
+	PbpAdviceStorageRow known[2];
+	PbpAdviceStorageRow doubtful[2];
+
+	probed_start(&probed, UNIFORM_PAGES, load_pages(MEMORY) - POOL / 2, 1);
+	probed_run(&probed, 2 * SETTLING);
+	advice = probed.scene.run.advice[0];
+	for (int i = 0; i < 2; i++)
+	{
+		pbp_advice_calibrate(advice, (PbpFigure) {0, 0}, NAN);
+		known[i] = storage_row_of(advice, i == 0 ? TODAY : 0);
+		pbp_advice_calibrate(advice, (PbpFigure) {0, 0.02}, NAN);
+		doubtful[i] = storage_row_of(advice, i == 0 ? TODAY : 0);
+		printf("# %.4f +- %.4f, in doubt +- %.4f\n", known[i].ratio.value, known[i].ratio.error, doubtful[i].ratio.error);
+	}
+	ok(near(doubtful[0].ratio.error - known[0].ratio.error, 0.02 * row_of(advice, TODAY).ratio.value), "what is in doubt of today's misses is in doubt of its storage reads");
+	ok(known[1].ratio.value < 0.001 && doubtful[1].ratio.error - known[1].ratio.error < 0.01 * row_of(advice, 0).ratio.value,
+	   "but less of those of a size where none waits");
+	probed_finish(&probed);
+}
+
 int
 main(void)
 {
@@ -569,5 +599,6 @@ main(void)
 	correct_by_probes(0.8);
 	notice_another(MEMORY / 10, false);
 	notice_another(MEMORY / 3, true);
+	doubt_what_waits();
 	return end_of_tests();
 }
