@@ -84,7 +84,7 @@ note_of(const AdviceOfSize *advice, double scans_share, bool has_times)
 }
 
 static void
-emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
+emit_advice(FunctionCallInfo fcinfo, const AdviceOfSize *advice)
 {
 	const PbpAdviceReport *report = advice->report;
 	const PbpAdviceStorageRow *storage = &advice->storage;
@@ -119,7 +119,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 		add_text(&row, note_of(advice, pbp_share_of_scans(&input, storage, waiting.value),
 								  !isnan(waiting.value)));
 	}
-	emit_row(rsinfo, &row, ADVICE_COLS);
+	emit_row(fcinfo, &row, ADVICE_COLS);
 }
 
 /* The knee of storage reads if today's are known, else that of misses. */
@@ -176,7 +176,6 @@ advice_of_all_data(const PbpAdviceReport *report)
 Datum
 pgbufprobe_advice(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PbpAdviceReport *report = pbp_read_advice();
 	const PbpStorageReport *storage = &report->storage;
 	bool		missing = missing_advice(report) != NULL;
@@ -193,7 +192,7 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 		bool		is_today = (int64) (factor * (double) report->nbuffers) == NBuffers;
 		bool		is_advised = i == advised && i != PBP_ADVICE_BASELINE;
 
-		emit_advice(rsinfo, &(AdviceOfSize) {
+		emit_advice(fcinfo, &(AdviceOfSize) {
 			.report = report,
 			.factor = factor,
 			.fit = storage->fits[i],
@@ -210,7 +209,7 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 	{
 		AdviceOfSize all_data = advice_of_all_data(report);
 
-		emit_advice(rsinfo, &all_data);
+		emit_advice(fcinfo, &all_data);
 	}
 	return (Datum) 0;
 }
@@ -250,7 +249,7 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 								pretty_size((int64) rint(window->hidden)));
 		}
 		add_text(&row, join_notes(origin_of_report(report), note));
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, WORKING_SET_COLS);
+		emit_row(fcinfo, &row, WORKING_SET_COLS);
 	}
 	return (Datum) 0;
 }
@@ -294,7 +293,7 @@ missing_name(const PbpRelationKey *key)
 }
 
 static void
-emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
+emit_relation(FunctionCallInfo fcinfo, const void *item, void *arg)
 {
 	const PbpRelationRow *relation = item;
 	const PbpRelationKey *key = &relation->key;
@@ -333,7 +332,7 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		"working set: no use shows, but usage counts at the maximum hide uses" : NULL,
 		question->unknown == NULL || relation == report->relations.rows ? question->unknown :
 		"for what is unknown of all relations, see the first row"));
-	emit_row(rsinfo, &row, RELATIONS_COLS);
+	emit_row(fcinfo, &row, RELATIONS_COLS);
 }
 
 Datum
@@ -362,7 +361,7 @@ pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 		InitMaterializedSRF(fcinfo, 0);
 		add_nulls(&row, RELATIONS_COLS - 1);
 		add_text(&row, missing);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, RELATIONS_COLS);
+		emit_row(fcinfo, &row, RELATIONS_COLS);
 	}
 	else
 	{

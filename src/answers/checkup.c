@@ -461,7 +461,7 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 		add_text(&row, answer.text);
 		add_text(&row, answer.action);
 		add_text(&row, answer.detail);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, CHECKUP_COLS);
+		emit_row(fcinfo, &row, CHECKUP_COLS);
 	}
 	return (Datum) 0;
 }

@@ -105,7 +105,7 @@ add_scans(Row *row, const PbpSample *sample)
 }
 
 static void
-emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+emit_sample(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpSample *sample = item;
 	const PbpHistogram *histogram = &sample->histogram;
@@ -138,7 +138,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unus
 	add_scans(&row, sample);
 	add_top_reads(&row, sample->top_reads);
 	add_evicted(&row, &sample->evicted);
-	emit_row(rsinfo, &row, HISTORY_COLS);
+	emit_row(fcinfo, &row, HISTORY_COLS);
 }
 
 Datum
@@ -167,7 +167,7 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 /* ---- hours ---- */
 
 static void
-emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+emit_hour(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpHour *hour = item;
 	int			best = pbp_best_of_hour(hour);
@@ -189,7 +189,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
 		add_difference(&row, -waiting.change, waiting.change_error);
 	}
-	emit_row(rsinfo, &row, HOURS_COLS);
+	emit_row(fcinfo, &row, HOURS_COLS);
 }
 
 Datum
@@ -263,7 +263,7 @@ add_forecast(Row *row, const PbpForecast *forecast, double measured)
 }
 
 static void
-emit_prediction(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+emit_prediction(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpPrediction *prediction = item;
 	const PbpMeasured *measured = &prediction->measured;
@@ -280,7 +280,7 @@ emit_prediction(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_
 	else
 		add_datum(&row, BoolGetDatum(prediction->state == PBP_PREDICTION_HELD));
 	add_text(&row, note_of(prediction));
-	emit_row(rsinfo, &row, PREDICTIONS_COLS);
+	emit_row(fcinfo, &row, PREDICTIONS_COLS);
 }
 
 Datum
@@ -311,7 +311,7 @@ compare_relations(const void *a, const void *b)
 }
 
 static void
-emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
+emit_relation(FunctionCallInfo fcinfo, const void *item, void *arg)
 {
 	const PbpRelationCount *count = item;
 	const PbpClockRate *recent = arg;
@@ -327,7 +327,7 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_quotient(&row, (double) usage_sum, (double) count->buffers);
 	add_datum(&row, usagecounts_array(count->usage));
 	add_quotient(&row, count->stay * recent->seconds, recent->ticks);
-	emit_row(rsinfo, &row, RELATIONS_COLS);
+	emit_row(fcinfo, &row, RELATIONS_COLS);
 }
 
 Datum

@@ -169,7 +169,7 @@ add_bytes(Row *row, int64 bytes)
 }
 
 static void
-emit_consumer(ReturnSetInfo *rsinfo, const MemoryNeed *need, PbpConsumer consumer)
+emit_consumer(FunctionCallInfo fcinfo, const MemoryNeed *need, PbpConsumer consumer)
 {
 	const PbpConsumption *consumption = &need->plan.rows[consumer];
 	bool		is_kernels = consumer >= PBP_FREE_HUGE_PAGES;	/* nobody else knows about it */
@@ -186,7 +186,7 @@ emit_consumer(ReturnSetInfo *rsinfo, const MemoryNeed *need, PbpConsumer consume
 							  "the kernel does not report its memory" :
 							  "pgbufprobe.os_cache is off",
 							  unknown && is_kernels ? NULL : note_of(need, consumer)));
-	emit_row(rsinfo, &row, CONSUMERS_COLS);
+	emit_row(fcinfo, &row, CONSUMERS_COLS);
 }
 
 /* Bounded: at most 64 processes are read, and 256 pages of the pool. */
@@ -203,7 +203,7 @@ pgbufprobe_memory_consumers(PG_FUNCTION_ARGS)
 					reserved : NULL, &need->plan);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_CONSUMERS; i++)
-		emit_consumer((ReturnSetInfo *) fcinfo->resultinfo, need, i);
+		emit_consumer(fcinfo, need, i);
 	return (Datum) 0;
 }
 
@@ -375,7 +375,7 @@ note_of_times(const MemoryNeed *need, const PbpTotal *total)
 }
 
 static void
-emit_total(ReturnSetInfo *rsinfo, const MemoryNeed *need, const PbpTotal *total,
+emit_total(FunctionCallInfo fcinfo, const MemoryNeed *need, const PbpTotal *total,
 		   const char *mark, const char *note)
 {
 	bool		known = !isnan(total->pool);
@@ -390,12 +390,12 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryNeed *need, const PbpTotal *total,
 	add_text(&row, !known ? note :
 			 join_notes(note, note_of_times(need, total),
 						need->input.hours ? NULL : caveat_of_advice(need->report)));
-	emit_row(rsinfo, &row, MEMORY_COLS);
+	emit_row(fcinfo, &row, MEMORY_COLS);
 }
 
 /* What meets the target, if there is one, has a row of its own between two totals, or is one. */
 static void
-emit_totals(ReturnSetInfo *rsinfo, const MemoryNeed *need, const PbpTarget *target)
+emit_totals(FunctionCallInfo fcinfo, const MemoryNeed *need, const PbpTarget *target)
 {
 	int			knee = pbp_knee_of_totals(need->totals);
 	const char *rest = note_of_rest(need);
@@ -419,14 +419,14 @@ emit_totals(ReturnSetInfo *rsinfo, const MemoryNeed *need, const PbpTarget *targ
 		bool		is_today = i == PBP_TOTAL_TODAY && !is_advised;
 
 		if (!is_found && found.factor > before && found.factor <= total->factor)
-			emit_total(rsinfo, need, &found, found_mark, found_note);
+			emit_total(fcinfo, need, &found, found_mark, found_note);
 		if (is_advised)
 		{
 			PbpTotal	today = pbp_today_total(&need->input);
 
-			emit_total(rsinfo, need, &today, "today", rest);
+			emit_total(fcinfo, need, &today, "today", rest);
 		}
-		emit_total(rsinfo, need, total,
+		emit_total(fcinfo, need, total,
 				   join(", ", is_advised ? "advised" : is_today ? "today" : NULL,
 						i == knee ? "knee" : NULL, is_found ? found_mark : NULL),
 				   join_notes(isnan(total->pool) ? unknown_total(need, i) : NULL,
@@ -439,7 +439,6 @@ emit_totals(ReturnSetInfo *rsinfo, const MemoryNeed *need, const PbpTarget *targ
 Datum
 pgbufprobe_memory(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const char *wanted = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
 	PbpTarget	target;
 	MemoryNeed *need;
@@ -453,7 +452,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 	need = find_memory_need(pbp_read_advice());
 	InitMaterializedSRF(fcinfo, 0);
 	if (need->unknown == NULL)
-		emit_totals(rsinfo, need, wanted ? &target : NULL);
+		emit_totals(fcinfo, need, wanted ? &target : NULL);
 	else
 	{
 		/* one row, which says why */
@@ -465,7 +464,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 		add_text(&row, "today");
 		add_nulls(&row, MEMORY_COLS - 1);
 		add_text(&row, need->unknown);
-		emit_row(rsinfo, &row, MEMORY_COLS);
+		emit_row(fcinfo, &row, MEMORY_COLS);
 	}
 	return (Datum) 0;
 }

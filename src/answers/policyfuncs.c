@@ -78,7 +78,7 @@ saved_ms(const PbpAdviceReport *report, const PbpPolicyRow *row, int policy, int
 }
 
 static void
-emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, int size)
+emit_policy(FunctionCallInfo fcinfo, const PbpAdviceReport *report, int policy, int size)
 {
 	const PbpPolicyRow *policy_row = &report->policies[policy][size];
 	const char *missing = missing_policies(report);
@@ -110,7 +110,7 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 			isnan(saved.value) ?
 			"the time is unknown; see the notes of pgbufprobe_advice()" : NULL));
 	}
-	emit_row(rsinfo, &row, POLICIES_COLS);
+	emit_row(fcinfo, &row, POLICIES_COLS);
 }
 
 Datum
@@ -121,6 +121,6 @@ pgbufprobe_policies(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int size = 0; size < PBP_POLICY_SIZES; size++)
 		for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
-			emit_policy((ReturnSetInfo *) fcinfo->resultinfo, report, policy, size);
+			emit_policy(fcinfo, report, policy, size);
 	return (Datum) 0;
 }

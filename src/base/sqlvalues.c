@@ -294,8 +294,10 @@ check_columns(const Row *row, TupleDesc tupdesc)
 }
 
 void
-emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+emit_row(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
 	CHECK_FOR_INTERRUPTS();
 	Assert(row->ncols == ncols);
 	check_columns(row, rsinfo->setDesc);
@@ -329,7 +331,7 @@ emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
 
 		CHECK_FOR_INTERRUPTS();
-		emit((ReturnSetInfo *) fcinfo->resultinfo, (const char *) items + i * size, arg);
+		emit(fcinfo, (const char *) items + i * size, arg);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 	}

@@ -49,7 +49,7 @@ typedef struct Row
 #define add_datum(row, value)	add_value(row, true, value)
 
 /* Emits the row of one array item. */
-typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
+typedef void (*RowEmitter) (FunctionCallInfo fcinfo, const void *item, void *arg);
 
 extern void add_null(Row *row);
 extern void add_nulls(Row *row, int ncols);
@@ -69,7 +69,7 @@ extern void add_time(Row *row, TimestampTz time);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
 extern Datum usagecounts_array(const int64 *usage);
 extern Datum row_datum(FunctionCallInfo fcinfo, Row *row, int ncols);
-extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
+extern void emit_row(FunctionCallInfo fcinfo, Row *row, int ncols);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
 

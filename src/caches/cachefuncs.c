@@ -228,7 +228,6 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names,
 									lengthof(os_method_names));
 	RelationStorage relation = find_fork(relid, fork);
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PbpOsTrust	trust;
 	PbpOsWalk	walk;
 	int			attempts = 0;
@@ -239,7 +238,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	{
 		trust = PBP_OS_TRUSTED;
 		found = false;
-		tuplestore_clear(rsinfo->setResult);
+		tuplestore_clear(((ReturnSetInfo *) fcinfo->resultinfo)->setResult);
 		pbp_os_walk(&walk, &relation.locator, fork, method);
 		while (pbp_os_next(&walk))
 		{
@@ -256,7 +255,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 			add_known_count(&row, cached >= 0, cached * pbp_os_page_bytes());
 			/* NULL: none was used */
 			add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
-			emit_row(rsinfo, &row, OS_CACHE_COLS);
+			emit_row(fcinfo, &row, OS_CACHE_COLS);
 		}
 	} while (must_repeat(&relation, fork, found, &attempts));
 	report_reason(trust, relid, 0);
@@ -318,7 +317,7 @@ compare_residency(const void *a, const void *b)
 }
 
 static void
-emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+emit_residency(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpResidency *found = item;
 	bool		readable = found->verdict.trust != PBP_OS_UNREADABLE;
@@ -337,7 +336,7 @@ emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_u
 	}
 	else
 		add_nulls(&row, RESIDENCY_COLS);
-	emit_row(rsinfo, &row, RESIDENCY_COLS);
+	emit_row(fcinfo, &row, RESIDENCY_COLS);
 }
 
 Datum
@@ -399,7 +398,7 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 		add_text(&row, tier_names[i]);
 		add_count(&row, tiers[i].count);
 		add_latency(&row, &tiers[i]);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);
+		emit_row(fcinfo, &row, READ_COST_COLS);
 	}
 	report_reason(trust, relid, 0);
 	pfree(tiers);
@@ -422,7 +421,7 @@ typedef struct Maps
  * Of many forks, a file that cannot be opened is reported at once; others have their maps.
  */
 static void
-emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
+emit_maps(FunctionCallInfo fcinfo, const void *item, void *arg)
 {
 	const RelationStorage *relation = item;
 	Maps	   *maps = arg;
@@ -450,7 +449,7 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		add_text(&row, forkNames[fork]);
 		/* a bytea has the form of a text */
 		add_datum(&row, PointerGetDatum(cstring_to_text_with_len(map.bytes.data, map.bytes.len)));
-		emit_row(rsinfo, &row, CACHE_MAP_COLS);
+		emit_row(fcinfo, &row, CACHE_MAP_COLS);
 	}
 }
 

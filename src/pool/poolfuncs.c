@@ -39,7 +39,7 @@ PG_FUNCTION_INFO_V1(pgbufprobe_scan_cost);
 /* ---- its state ---- */
 
 static void
-emit_buffer_count(ReturnSetInfo *rsinfo, int usage, const PbpBufferCount *count, int nread)
+emit_buffer_count(FunctionCallInfo fcinfo, int usage, const PbpBufferCount *count, int nread)
 {
 	Row			row = {0};
 
@@ -47,13 +47,12 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage, const PbpBufferCount *count,
 	add_counted(&row, count->buffers, pbp_estimate_error(nread, NBuffers, count->buffers),
 				NBuffers);
 	add_count(&row, count->dirty);
-	emit_row(rsinfo, &row, HISTOGRAM_COLS);
+	emit_row(fcinfo, &row, HISTOGRAM_COLS);
 }
 
 Datum
 pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nread = sample_arg(fcinfo, 1);
 	RelationStorage relation;
 	PbpHistogram histogram;
@@ -64,8 +63,8 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		emit_buffer_count(rsinfo, i, &histogram.usage[i], nread);
-	emit_buffer_count(rsinfo, -1, &histogram.unused, nread);
+		emit_buffer_count(fcinfo, i, &histogram.usage[i], nread);
+	emit_buffer_count(fcinfo, -1, &histogram.unused, nread);
 	return (Datum) 0;
 }
 
@@ -186,7 +185,7 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 		add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, (double) cost->inspected);
 		add_count(&row, cost->from_freelist);
 		add_count(&row, cost->dirty_victims);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SWEEP_COST_COLS);
+		emit_row(fcinfo, &row, SWEEP_COST_COLS);
 	}
 	pfree(cost);
 	return (Datum) 0;
@@ -215,7 +214,7 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		add_number(&row, (double) cost.min_ns / 1e6 * parts);
 		add_number(&row, (double) cost.max_ns / 1e6 * parts);
 		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
+		emit_row(fcinfo, &row, SCAN_COST_COLS);
 	}
 	return (Datum) 0;
 }

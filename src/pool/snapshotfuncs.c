@@ -307,7 +307,7 @@ passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 
 /* Of the pool if the change has no name, where -1 is no usage count. */
 static void
-emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double passes)
+emit_change(FunctionCallInfo fcinfo, const Change *change, int usagecount, double passes)
 {
 	Row			row = {0};
 
@@ -319,7 +319,7 @@ emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double 
 	for (int i = 0; i < 2; i++)
 		add_known_count(&row, change->counts[i].known, change->counts[i].dirty);
 	add_value(&row, !isnan(passes), Float8GetDatum(rint(passes * 1e6) / 1e6));
-	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
+	emit_row(fcinfo, &row, SNAPSHOT_DIFF_COLS);
 }
 
 /* A snapshot omits only the smallest relations, so an unknown count is ordered like 0. */
@@ -344,7 +344,7 @@ compare_changes(const void *a, const void *b)
 
 /* A snapshot that names all relations had no buffer of those that it does not name. */
 static void
-emit_changes(ReturnSetInfo *rsinfo, Changes *changes, const PoolSnapshot *before,
+emit_changes(FunctionCallInfo fcinfo, Changes *changes, const PoolSnapshot *before,
 			 const PoolSnapshot *after, double passes)
 {
 	qsort(changes->forks, changes->nforks, sizeof(Change), compare_changes);
@@ -354,16 +354,15 @@ emit_changes(ReturnSetInfo *rsinfo, Changes *changes, const PoolSnapshot *before
 
 		change->counts[0].known |= before->nothers == 0;
 		change->counts[1].known |= after->nothers == 0;
-		emit_change(rsinfo, change, -1, passes);
+		emit_change(fcinfo, change, -1, passes);
 	}
 	if (before->nothers > 0 || after->nothers > 0)
-		emit_change(rsinfo, &(Change) {.counts = {before->others, after->others}}, -1, passes);
+		emit_change(fcinfo, &(Change) {.counts = {before->others, after->others}}, -1, passes);
 }
 
 Datum
 pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Changes    *changes = palloc0(sizeof(Changes));
 	const PoolSnapshot *before = snapshot_arg(fcinfo, 0, "before", changes);
 	const PoolSnapshot *after = snapshot_arg(fcinfo, 1, "after", changes);
@@ -378,9 +377,9 @@ pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 						   before->database, after->database)));
 	InitMaterializedSRF(fcinfo, 0);
 	if (by_relation)
-		emit_changes(rsinfo, changes, before, after, passes);
+		emit_changes(fcinfo, changes, before, after, passes);
 	for (int i = 0; i < LEVELS && !by_relation; i++)
-		emit_change(rsinfo, &(Change) {.counts = {before->levels[i], after->levels[i]}},
+		emit_change(fcinfo, &(Change) {.counts = {before->levels[i], after->levels[i]}},
 					i < PBP_USAGE_LEVELS ? i : -1, passes);
 	return (Datum) 0;
 }
