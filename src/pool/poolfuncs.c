@@ -130,17 +130,6 @@ report_too_much(const char *what, int64 most)
 			 errhint("Superusers are not limited.")));
 }
 
-/*
- * The search for the first victim takes at most one pass more than the highest
- * usage count; each other search inspects a few buffers, unless many are
- * pinned.  In that case the replay stops at its limit.
- */
-static int64
-allowed_victims(int64 inspected_each)
-{
-	return inspected_each - (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
-}
-
 Datum
 pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 {
@@ -155,6 +144,8 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 		wanted[parse_name(fcinfo, 1, "scenario", scenario_names, PBP_SCENARIOS)] = true;
 	if (!superuser())
 	{
+		int64		most;
+
 		if (wanted[PBP_LIVE])
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -162,8 +153,15 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 					 errdetail("It moves the clock hand and ages usage counts for every session."),
 					 errhint("The scenario \"current\" measures the same cost and changes nothing.")));
 		max_each = max_inspected() / (wanted[PBP_CURRENT] + wanted[PBP_WORST]);
-		if (victims > allowed_victims(max_each))
-			report_too_much("victims", allowed_victims(max_each));
+
+		/*
+		 * The search for the first victim takes at most one pass more than the highest
+		 * usage count; each other search inspects a few buffers, unless many are
+		 * pinned.  In that case the replay stops at its limit.
+		 */
+		most = max_each - (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
+		if (victims > most)
+			report_too_much("victims", most);
 	}
 
 	InitMaterializedSRF(fcinfo, 0);

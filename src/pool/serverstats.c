@@ -128,17 +128,6 @@ walk_statistics(PbpCounted *found)
 	return ndatabases;
 }
 
-/* What is known of a table from before remains. */
-static void
-keep_counts(PbpCounted *found, const PbpScannedTable *before, int nbefore)
-{
-	for (int i = 0; i < found->ntables; i++)
-		for (int j = 0; j < nbefore; j++)
-			if (found->tables[i].table == before[j].table &&
-				found->tables[i].database == before[j].database)
-				found->tables[i] = before[j];
-}
-
 /*
  * Finds the databases that pbp_access_counts() adds up, and tables for pbp_count_scans().  The
  * struct must be zeroed before the first call; its array stays until the process ends.
@@ -164,7 +153,12 @@ pbp_find_counted(PbpCounted *counted)
 		counted->max_databases = 2 * found;
 	}
 	counted->ndatabases = found;
-	keep_counts(counted, before, nbefore);
+	/* what is known of a table from before remains */
+	for (int i = 0; i < counted->ntables; i++)
+		for (int j = 0; j < nbefore; j++)
+			if (counted->tables[i].table == before[j].table &&
+				counted->tables[i].database == before[j].database)
+				counted->tables[i] = before[j];
 }
 
 /* The server scans a table of more than a quarter of the pool through a ring. */
