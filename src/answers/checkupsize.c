@@ -232,17 +232,6 @@ value_of(const char *query)
 	return value;
 }
 
-/* As SHOW has it: exact, and without a space. */
-static char *
-setting_of(int64 buffers)
-{
-	char	   *size = exact_size(buffers);
-	char	   *space = strchr(size, ' ');
-
-	memmove(space, space + 1, strlen(space));
-	return size;
-}
-
 /* Each library as a string of its own: in one string, they are the name of one. */
 static char *
 libraries_with_ours(const char *configured)
@@ -275,13 +264,17 @@ static char *
 resize_action(int64 buffers)
 {
 	const char *origin = value_of(origin_query);
+	char	   *size = exact_size(buffers);
+	char	   *space = strchr(size, ' ');
 	const char *configured;
 	const char *libraries;
 	StringInfoData lines;
 
+	/* as SHOW has it, without a space */
+	memmove(space, space + 1, strlen(space));
 	if (origin != NULL)
 		return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin,
-						setting_of(buffers), pbp_sampler_is_preloaded ? "" :
+						size, pbp_sampler_is_preloaded ? "" :
 						", add pgbufprobe to shared_preload_libraries",
 						pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
 	configured = value_of(libraries_query);
@@ -289,7 +282,7 @@ resize_action(int64 buffers)
 	initStringInfo(&lines);
 	if (PBP_SERVER_MAJOR < 17 && !pbp_carry_over_on)
 		appendStringInfoString(&lines, "LOAD 'pgbufprobe';\n");
-	appendStringInfo(&lines, "ALTER SYSTEM SET shared_buffers = '%s';\n", setting_of(buffers));
+	appendStringInfo(&lines, "ALTER SYSTEM SET shared_buffers = '%s';\n", size);
 	if (libraries != NULL)
 		appendStringInfo(&lines, "ALTER SYSTEM SET shared_preload_libraries = %s;\n", libraries);
 	if (!pbp_carry_over_on)
