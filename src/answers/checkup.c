@@ -33,10 +33,6 @@
 
 #define VICTIMS				1000
 
-/* pages to look up in the page cache, and the time limit */
-#define SAMPLED_PAGES		4000
-#define SAMPLED_NS			INT64CONST(1000000000)
-
 #define NEVER_EVICTED		"No page has been evicted since the server started."
 #define NOTHING_TO_NOTICE	"Nothing to notice: "
 #define TURN_OS_CACHE_ON	"Set pgbufprobe.os_cache to on and reload the settings."
@@ -436,7 +432,7 @@ gather(Checkup *checkup)
 		checkup->rate = pbp_watch_clock(WATCHED_MS);
 	checkup->advice = pbp_read_advice();
 	pbp_sweep_cost(&plan, &checkup->next);
-	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, checkup->used, duplicates);
+	*duplicates = pbp_sample_duplicates(checkup->used);
 	checkup->twice = duplicates->sampled == 0 ? NAN :
 		(double) duplicates->cached / (double) duplicates->sampled * (double) checkup->used;
 }

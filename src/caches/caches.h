@@ -82,8 +82,7 @@ extern void pbp_residency(const RelationList *relations, int buckets, double fra
 extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpFileKey *key,
 						 const bool *os_before, PbpTakenMap *map);
 extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
-extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used,
-								  PbpDuplicates *duplicates);
+extern PbpDuplicates pbp_sample_duplicates(int64 used);
 extern PbpOsTrust pbp_read_cost(Relation relation, ForkNumber fork, int samples,
 								PbpLatency *tiers);
 

@@ -26,8 +26,10 @@
 #include "caches/caches.h"
 #include "pool/pool.h"
 
-/* random buffers that are tried for a sample of pages */
+/* of a sample of the pool: pages, random buffers that are tried for them, and the time limit */
+#define MAX_PAGES		4000
 #define MAX_TRIES		1000000
+#define MAX_NS			INT64CONST(1000000000)
 
 /*
  * Blocks of each file that are looked up at least: with fewer, the error of an
@@ -462,25 +464,23 @@ pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
 /* ---- single blocks ---- */
 
 /*
- * Determines whether the page cache has a block.  Returns false if that is unknown, and
- * sets why, unless the file does not exist.
+ * The tier below shared buffers that has a block.  If it is unknown, sets why, unless the
+ * file does not exist.
  */
-static bool
-ask_page_cache(const PbpLocator *locator, ForkNumber fork, BlockNumber block, bool *cached,
-			   PbpOsTrust *trust)
+static PbpTier
+tier_below(const PbpLocator *locator, ForkNumber fork, BlockNumber block, PbpOsTrust *trust)
 {
 	PbpOsFile	file;
-	bool		known;
+	PbpTier		tier = PBP_UNKNOWN_TIER;
 
 	if (!pbp_os_open(&(PbpFileKey) {*locator, fork, block / RELSEG_SIZE}, PBP_OS_AUTO, &file))
-		return false;
-	known = file.trust == PBP_OS_TRUSTED;
-	if (known)
-		*cached = pbp_os_block(&file, block % RELSEG_SIZE);
-	else
+		return tier;
+	if (file.trust != PBP_OS_TRUSTED)
 		*trust = file.trust;
+	else
+		tier = pbp_os_block(&file, block % RELSEG_SIZE) ? PBP_OS_CACHE : PBP_STORAGE;
 	pbp_os_close(&file);
-	return known;
+	return tier;
 }
 
 /* ---- a sample of the pool ---- */
@@ -493,30 +493,30 @@ ask_page_cache(const PbpLocator *locator, ForkNumber fork, BlockNumber block, bo
 
 /*
  * Looks up a sample of the pool's pages, of all databases, in the page cache:
- * max_pages in random buffers, or all pages if no more buffers than that are used.
+ * MAX_PAGES in random buffers, or all pages if fewer buffers than that are used.
  * A page may be in the sample twice; one whose file was removed is left out.  Stops when
  * the time is up.
  *
  * Locks the header of each of these pages, one at a time, and opens a file for each.
  */
-void
-pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates)
+PbpDuplicates
+pbp_sample_duplicates(int64 used)
 {
-	bool		all = used < max_pages;
+	PbpDuplicates duplicates = {0};
+	bool		all = used < MAX_PAGES;
 	int			ntries = all ? NBuffers : MAX_TRIES;
 	int			npages = 0;
 	int			i;
-	int64		end_ns = pbp_now_ns() + max_ns;
+	int64		end_ns = pbp_now_ns() + MAX_NS;
 
-	memset(duplicates, 0, sizeof(*duplicates));
-	for (i = 0; i < ntries && npages < max_pages; i++)
+	for (i = 0; i < ntries && npages < MAX_PAGES; i++)
 	{
 		int			buffer = all ? (int) (i * SCATTERING_PRIME % NBuffers) :
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
 		PbpBufState state;
 		BufferTag	tag;
 		PbpLocator	locator;
-		bool		cached;
+		PbpTier		tier;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
@@ -525,13 +525,12 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 			break;
 		npages++;
 		locator = BufTagGetRelFileLocator(&tag);
-		if (!ask_page_cache(&locator, BufTagGetForkNum(&tag), tag.blockNum, &cached,
-							&duplicates->trust))
-			continue;
-		duplicates->sampled++;
-		duplicates->cached += cached;
+		tier = tier_below(&locator, BufTagGetForkNum(&tag), tag.blockNum, &duplicates.trust);
+		duplicates.sampled += tier != PBP_UNKNOWN_TIER;
+		duplicates.cached += tier == PBP_OS_CACHE;
 	}
-	duplicates->complete = all && i == ntries && duplicates->trust == PBP_OS_TRUSTED;
+	duplicates.complete = all && i == ntries && duplicates.trust == PBP_OS_TRUSTED;
+	return duplicates;
 }
 
 /* ---- times of reads ---- */
@@ -580,16 +579,13 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 	blocks = choose_blocks(nblocks, samples);
 	for (int i = 0; i < samples; i++)
 	{
-		PbpTier		tier = PBP_UNKNOWN_TIER;
-		bool		cached;
+		PbpTier		tier;
 		int64		start_ns;
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (pbp_pool_lookup(&relation->rd_locator, fork, blocks[i]))
-			tier = PBP_SHARED_BUFFERS;
-		else if (ask_page_cache(&relation->rd_locator, fork, blocks[i], &cached, &trust))
-			tier = cached ? PBP_OS_CACHE : PBP_STORAGE;
+		tier = pbp_pool_lookup(&relation->rd_locator, fork, blocks[i]) ? PBP_SHARED_BUFFERS :
+			tier_below(&relation->rd_locator, fork, blocks[i], &trust);
 		start_ns = pbp_now_ns();
 		buffer = ReadBufferExtended(relation, fork, blocks[i], RBM_NORMAL, NULL);
 		pbp_latency_add(&tiers[tier], pbp_now_ns() - start_ns);
