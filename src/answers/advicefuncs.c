@@ -216,6 +216,28 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 
 /* ---- working set ---- */
 
+/* Why nothing is known of any relation. */
+static const char *
+missing_relations(const PbpAdviceReport *report)
+{
+	const char *missing = missing_advice(report);
+
+	if (missing == NULL && !report->relations.has_memory)
+		return "pgbufprobe.advice_memory is too small";
+	return missing;
+}
+
+/* Why the pages in use are unknown in this time. */
+static const char *
+unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
+{
+	const char *missing = missing_relations(report);
+
+	if (missing != NULL || window->known)
+		return missing;
+	return psprintf("observed without a gap for only %d s", window->watched_seconds);
+}
+
 /* In bytes, and never less than none. */
 static void
 add_bytes_in_use(Row *row, double pages, double error)

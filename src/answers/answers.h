@@ -78,8 +78,6 @@ extern const char *origin_of_report(const PbpAdviceReport *report);
 extern const char *unknown_storage_model(const PbpAdviceReport *report);
 extern const char *unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row);
 extern const char *unknown_waits(const PbpAdviceReport *report, int size);
-extern const char *missing_relations(const PbpAdviceReport *report);
-extern const char *unknown_window(const PbpAdviceReport *report, const PbpWindow *window);
 
 /* samplerfuncs.c */
 #define NO_SAMPLER			"nothing watches this server, because no sampler is running"

@@ -230,27 +230,3 @@ unknown_waits(const PbpAdviceReport *report, int size)
 		return "unknown which reads wait for storage; see the notes of pgbufprobe_advice()";
 	return unknown_waits_of(report, today->reason != PBP_STORAGE_KNOWN ? today : row);
 }
-
-/* ---- pages and relations ---- */
-
-/* Why nothing is known of any relation. */
-const char *
-missing_relations(const PbpAdviceReport *report)
-{
-	const char *missing = missing_advice(report);
-
-	if (missing == NULL && !report->relations.has_memory)
-		return "pgbufprobe.advice_memory is too small";
-	return missing;
-}
-
-/* Why the pages in use are unknown in this time. */
-const char *
-unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
-{
-	const char *missing = missing_relations(report);
-
-	if (missing != NULL || window->known)
-		return missing;
-	return psprintf("observed without a gap for only %d s", window->watched_seconds);
-}
