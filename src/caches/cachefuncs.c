@@ -401,7 +401,6 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 		emit_row(fcinfo, &row, READ_COST_COLS);
 	}
 	report_reason(trust, relid, 0);
-	pfree(tiers);
 	return (Datum) 0;
 }
 

@@ -73,7 +73,6 @@ Datum
 pgbufprobe_clock(PG_FUNCTION_ARGS)
 {
 	bool		watches = !PG_ARGISNULL(0);
-	int64		duration_ms = watches ? duration_arg_ms(fcinfo, 0) : 0;
 	int64		from_allocations = pbp_read_published().allocations;
 	PbpClockRate rate = {0};
 	PbpClock	clock;
@@ -81,7 +80,7 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	Row			row = {0};
 
 	if (watches)
-		rate = pbp_watch_clock(duration_ms);
+		rate = pbp_watch_clock(duration_arg_ms(fcinfo, 0));
 	clock = pbp_read_clock();
 	published = pbp_read_published();
 	add_text(&row, psprintf(UINT64_FORMAT "-%08x", (uint64) PgStartTime, pbp_shared_memory_id()));
@@ -185,7 +184,6 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 		add_count(&row, cost->dirty_victims);
 		emit_row(fcinfo, &row, SWEEP_COST_COLS);
 	}
-	pfree(cost);
 	return (Datum) 0;
 }
 
