@@ -258,9 +258,8 @@ static Timing
 time_scan(PbpScanMethod method)
 {
 	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
-	PbpScanCost cost;
+	PbpScanCost cost = pbp_scan_cost(method, part, RUNS);
 
-	pbp_scan_cost(method, part, RUNS, &cost);
 	return (Timing) {
 		.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers,
 		.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers,
@@ -343,9 +342,8 @@ capacity_of_page_cache(const Checkup *checkup, int64 *capacity)
 		*capacity = Max(today->os_cache_pages, 0);
 	else
 	{
-		PbpMemoryFacts facts;
+		PbpMemoryFacts facts = pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN);
 
-		pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN, &facts);
 		if (!facts.memory.known)
 			return "the kernel does not report its memory";
 		*capacity = facts.memory.cache_bytes / BLCKSZ;

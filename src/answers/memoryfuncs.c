@@ -198,7 +198,7 @@ pgbufprobe_memory_consumers(PG_FUNCTION_ARGS)
 	MemoryNeed *need = palloc0(sizeof(*need));
 
 	need->report = report;
-	pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN, &need->facts);
+	need->facts = pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN);
 	pbp_plan_memory(&need->facts, missing_advice(report) == NULL && reserved->pool_bytes > 0 ?
 					reserved : NULL, &need->plan);
 	InitMaterializedSRF(fcinfo, 0);
@@ -296,7 +296,7 @@ find_memory_need(const PbpAdviceReport *report)
 
 	need->report = report;
 	need->unknown = unknown_need(report);
-	pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN, &need->facts);
+	need->facts = pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN);
 	/* The limit that the report's caches were found with: one of now may be less than these. */
 	if (need->unknown == NULL)
 		need->facts.memory = report->storage.memory;

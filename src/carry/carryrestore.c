@@ -227,7 +227,7 @@ find_room(Plan *plan)
 {
 	int64		room = NBuffers;
 	int64		levels[PBP_MAP_LEVELS] = {0};
-	PbpMemoryFacts facts;
+	PbpMemoryFacts facts = pbp_read_memory_facts(0, PBP_UNKNOWN);
 	PbpCarryProgress *progress;
 
 	for (int i = 0; i < plan->ndatabases; i++)
@@ -240,7 +240,6 @@ find_room(Plan *plan)
 	plan->border = PBP_MAP_LEVELS - 1;
 	for (; plan->border > 0 && levels[plan->border] <= room; plan->border--)
 		room -= levels[plan->border];
-	pbp_read_memory_facts(0, PBP_UNKNOWN, &facts);
 	progress = pbp_carry_lock();
 	progress->wanted_buffers = plan->border > 0 ? NBuffers : NBuffers - room;
 	if (plan->border == 0)

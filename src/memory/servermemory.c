@@ -203,15 +203,6 @@ reads_count(BackendType type)
 		(type == B_AUTOVAC_WORKER && !PBP_COUNTS_APART);
 }
 
-/* A process publishes what it has read after its transaction. */
-static bool
-publishes_late(const volatile PgBackendStatus *status)
-{
-	TimestampTz start = status->st_xact_start_timestamp;
-
-	return start != 0 && TimestampDifferenceExceeds(start, GetCurrentTimestamp(), LATE_MS);
-}
-
 /*
  * Counts who works now, for pbp_working_ms(): sessions that execute something, and each
  * parallel worker of one; and who waits for a read.  Takes no lock.
@@ -242,8 +233,12 @@ pbp_count_working(void)
 			!waits_for_others(wait_event);
 		if (reads_count(status->st_backendType) && pbp_waits_for_read(wait_event))
 		{
+			TimestampTz start = status->st_xact_start_timestamp;
+
+			/* what it reads is published after its transaction */
 			now.reading++;
-			now.late += publishes_late(status);
+			now.late += start != 0 &&
+				TimestampDifferenceExceeds(start, GetCurrentTimestamp(), LATE_MS);
 		}
 	}
 	return now;
@@ -315,16 +310,16 @@ huge_page_bytes(void)
  * off, the kernel is not asked about anything.  Takes no lock; 0.3 to 2 ms of
  * processor time.
  */
-void
-pbp_read_memory_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
+PbpMemoryFacts
+pbp_read_memory_facts(int64 own_file_bytes, int64 all_file_bytes)
 {
+	PbpMemoryFacts facts = {.settings = memory_settings(),.processes = count_processes()};
 	PbpServerMemory server;
 
-	*facts = (PbpMemoryFacts) {.settings = memory_settings(),.processes = count_processes()};
 	if (!pbp_os_cache_on)
-		return;
+		return facts;
 	server = (PbpServerMemory) {
-		.pool_bytes = facts->settings.pool_bytes,
+		.pool_bytes = facts.settings.pool_bytes,
 			.huge_page_bytes = huge_page_bytes(),
 			.own_file_bytes = own_file_bytes,
 			.all_file_bytes = all_file_bytes,
@@ -332,12 +327,13 @@ pbp_read_memory_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts
 	/* Huge pages are taken from the memory when they are reserved. */
 	if (server.huge_page_bytes == 0)
 		server.unused_bytes = unused_pool_bytes();
-	pbp_os_memory_read("", &server, &facts->memory);
+	pbp_os_memory_read("", &server, &facts.memory);
 	/* What processes share since they were forked was counted for each. */
-	if (facts->memory.known)
-		facts->processes.private_bytes = Min(facts->processes.private_bytes,
-											 facts->memory.private_bytes);
-	pbp_expect_needs(facts);
+	if (facts.memory.known)
+		facts.processes.private_bytes = Min(facts.processes.private_bytes,
+											facts.memory.private_bytes);
+	pbp_expect_needs(&facts);
+	return facts;
 }
 
 /* ---- file systems ---- */
@@ -396,12 +392,9 @@ all_have_page_cache(void)
 PbpStorageModel
 pbp_read_capacity(PbpOsMemory *memory)
 {
-	PbpMemoryFacts facts;
-
 	if (pbp_os_cache_on)
 		pbp_count_own_files();
-	pbp_read_memory_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
-	*memory = facts.memory;
+	*memory = pbp_read_memory_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached).memory;
 	if (!pbp_os_cache_on)
 		return PBP_STORAGE_SWITCHED_OFF;
 	if (pbp_direct_io())

@@ -162,8 +162,7 @@ typedef struct PbpWorking
 	int			late;			/* of these, those whose reads will be counted much later */
 } PbpWorking;
 
-extern void pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes,
-								  PbpMemoryFacts *facts);
+extern PbpMemoryFacts pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes);
 extern PbpWorking pbp_count_working(void);
 extern PbpStorageModel pbp_read_capacity(PbpOsMemory *memory);
 

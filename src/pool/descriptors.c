@@ -544,35 +544,33 @@ scan_match(int first, int end)
  * caches, which makes the longest round longer than the shortest.  PBP_SCAN_LOCK
  * locks one header after the other; the others lock nothing.
  */
-void
-pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost)
+PbpScanCost
+pbp_scan_cost(PbpScanMethod method, int nread, int rounds)
 {
 	static int64 (*const scan[PBP_SCAN_METHODS]) (int first, int end) = {
 		[PBP_SCAN_READ] = scan_read,
 		[PBP_SCAN_LOCK] = scan_lock,
 		[PBP_SCAN_MATCH] = scan_match,
 	};
-	int			first;
+	PbpScanCost cost = {.nread = Min(Max(nread, MIN_SCANNED), NBuffers),.min_ns = PG_INT64_MAX};
+	int			first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - cost.nread);
 
-	memset(cost, 0, sizeof(*cost));
-	cost->nread = Min(Max(nread, MIN_SCANNED), NBuffers);
-	cost->min_ns = PG_INT64_MAX;
-	first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - cost->nread);
 	for (int round = 0; round < rounds; round++)
 	{
 		int64		start;
 		int64		elapsed_ns;
 
-		if (cost->nread < NBuffers)
-			pbp_map_descriptors(first, first + cost->nread);
+		if (cost.nread < NBuffers)
+			pbp_map_descriptors(first, first + cost.nread);
 		start = pbp_now_ns();
-		cost->matched = scan[method] (first, first + cost->nread);
+		cost.matched = scan[method] (first, first + cost.nread);
 		elapsed_ns = pbp_now_ns() - start;
 
-		cost->min_ns = Min(cost->min_ns, elapsed_ns);
-		cost->max_ns = Max(cost->max_ns, elapsed_ns);
-		first += cost->nread;
-		if (first > NBuffers - cost->nread)
+		cost.min_ns = Min(cost.min_ns, elapsed_ns);
+		cost.max_ns = Max(cost.max_ns, elapsed_ns);
+		first += cost.nread;
+		if (first > NBuffers - cost.nread)
 			first = 0;
 	}
+	return cost;
 }

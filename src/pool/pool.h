@@ -132,7 +132,7 @@ extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNum
 extern void pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram);
 extern int64 pbp_histogram_buffers(const PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
-extern void pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost);
+extern PbpScanCost pbp_scan_cost(PbpScanMethod method, int nread, int rounds);
 
 /* ---- in sweep.c ---- */
 

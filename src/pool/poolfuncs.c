@@ -201,11 +201,9 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 	for (int i = 0; i < PBP_SCAN_METHODS; i++)
 	{
 		Row			row = {0};
-		PbpScanCost cost;
-		double		parts;
+		PbpScanCost cost = pbp_scan_cost((PbpScanMethod) i, nread, rounds);
+		double		parts = (double) NBuffers / cost.nread;
 
-		pbp_scan_cost((PbpScanMethod) i, nread, rounds, &cost);
-		parts = (double) NBuffers / cost.nread;
 		add_text(&row, scan_methods[i]);
 		add_number(&row, (double) cost.min_ns / 1e6 * parts);
 		add_number(&row, (double) cost.max_ns / 1e6 * parts);
