@@ -18,7 +18,6 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
-#include "base/relations.h"
 #include "base/sqlvalues.h"
 #include "base/settings.h"
 #include "caches/caches.h"

@@ -12,8 +12,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
-#include "funcapi.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"
