@@ -166,24 +166,6 @@ mark_free_buffers(Replay *replay)
 	}
 }
 
-static void
-init_replay(Replay *replay, const PbpSweepPlan *plan)
-{
-	*replay = (Replay) {
-		.worst = plan->scenario == PBP_WORST,
-		.left = plan->max_inspected,
-		.overlay = palloc_extended(NBuffers, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO),
-	};
-	pg_atomic_init_u32(&replay->allocations, 0);
-	SpinLockInit(&replay->free_list_lock);
-
-	pbp_map_descriptors(0, NBuffers);
-	if (!replay->worst && have_free_buffer())
-		mark_free_buffers(replay);
-	pg_atomic_init_u32(&replay->hand,
-					   (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
-}
-
 /* Takes the next buffer from the replayed free list, as the server does. */
 static void
 replay_free_buffer(Replay *replay, PbpSweepCost *cost)
@@ -276,9 +258,19 @@ replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected)
 static void
 replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 {
-	Replay		replay;
+	Replay		replay = {
+		.worst = plan->scenario == PBP_WORST,
+		.left = plan->max_inspected,
+		.overlay = palloc_extended(NBuffers, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO),
+	};
 
-	init_replay(&replay, plan);
+	pg_atomic_init_u32(&replay.allocations, 0);
+	SpinLockInit(&replay.free_list_lock);
+	pbp_map_descriptors(0, NBuffers);
+	if (!replay.worst && have_free_buffer())
+		mark_free_buffers(&replay);
+	pg_atomic_init_u32(&replay.hand,
+					   (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
 	for (int i = 0; i < plan->victims && !cost->stopped; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
