@@ -17,7 +17,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/regproc.h"
 #include "utils/timestamp.h"
 
 #include "answers/answers.h"
@@ -275,10 +274,8 @@ emit_prediction(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribut
 	add_count(&row, prediction->to_buffers * BLCKSZ);
 	add_forecast(&row, &prediction->misses, misses);
 	add_forecast(&row, &prediction->storage, pbp_measured_storage(measured));
-	if (prediction->state < PBP_PREDICTION_HELD)
-		add_null(&row);
-	else
-		add_datum(&row, BoolGetDatum(prediction->state == PBP_PREDICTION_HELD));
+	add_value(&row, prediction->state >= PBP_PREDICTION_HELD,
+			  BoolGetDatum(prediction->state == PBP_PREDICTION_HELD));
 	add_text(&row, note_of(prediction));
 	emit_row(fcinfo, &row, PREDICTIONS_COLS);
 }

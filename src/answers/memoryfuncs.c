@@ -17,7 +17,6 @@
 
 #include "answers/answers.h"
 #include "base/settings.h"
-#include "os/oscache.h"
 
 #define CONSUMERS_COLS		5
 #define MEMORY_COLS			11
@@ -25,7 +24,7 @@
 /* Less memory than this share of today's is worth a word if it is no worse. */
 #define MUCH_LESS			0.67
 
-/* So is more, if it saves this share of the time that sessions work, or else of waiting. */
+/* More is worth a word if it saves this share of the time that sessions work, or else wait. */
 #define MUCH_TIME			0.1
 #define MUCH_WAITING		0.3
 

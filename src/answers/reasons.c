@@ -194,10 +194,8 @@ unknown_storage_model(const PbpAdviceReport *report)
 	StaticAssertDecl(lengthof(words) == PBP_LAST_STORAGE_MODEL + 1, "unknown_storage_model");
 	if (!report->storage.has_memory)
 		return "memory to simulate the page cache could not be allocated";
-	/* the worker may not know that yet */
-	if (!pbp_os_cache_on)
-		return "pgbufprobe.os_cache is off";
-	return words[report->storage.model];
+	/* the worker may not know yet that it is off */
+	return words[pbp_os_cache_on ? report->storage.model : PBP_STORAGE_SWITCHED_OFF];
 }
 
 /* Why storage reads are unknown below a pool whose miss ratio is known. */

@@ -194,8 +194,7 @@ pbp_map_check(const uint8_t *map, size_t bytes, uint32_t checksum, uint32_t bloc
 void
 pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes, uint32_t wanted)
 {
-	memset(reader, 0, sizeof(*reader));
-	reader->wanted = wanted;
+	*reader = (PbpExtentReader) {.wanted = wanted};
 	pbp_map_read(&reader->reader, map, bytes);
 }
 

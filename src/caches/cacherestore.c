@@ -18,10 +18,8 @@
 #include "miscadmin.h"
 #include "storage/smgr.h"
 
-#include "base/latency.h"
 #include "base/worker.h"
 #include "caches/caches.h"
-#include "os/oscache.h"
 #include "pool/pool.h"
 
 /* buffers at the clock hand that may be pinned while it is not known to be free */
@@ -225,7 +223,7 @@ pbp_extent_read(PbpExtentRestore *restore)
 					  (int64) (last - first) * BLCKSZ, PBP_OS_WILLNEED);
 }
 
-/* Waits until the kernel has read them. */
+/* Waits until the kernel has read what was requested of it. */
 void
 pbp_extent_wait(PbpExtentRestore *restore)
 {
