@@ -84,6 +84,6 @@ extern const char *unknown_waits(const PbpAdviceReport *report, int size);
 #define HOW_TO_START		"SELECT pgbufprobe_start() starts one without a restart"
 
 extern void check_sampler_runs(void);
-extern const char *start_action(Oid neighbor, const char *otherwise);
+extern const char *start_action(Oid neighbor);
 
 #endif							/* PBP_ANSWERS_H */

@@ -319,7 +319,7 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 				 100 * Max(interval.middle - interval.half, 0),
 				 100 * Min(interval.middle + interval.half, 1), duplicates->sampled);
 	if (!decided && checkup->twice > MOSTLY_TWICE * NBuffers)
-		judge(answer, PBP_VERDICT_CONSIDER, start_action(checkup->function, ASK_AGAIN));
+		judge(answer, PBP_VERDICT_CONSIDER, start_action(checkup->function));
 }
 
 /*

@@ -521,7 +521,7 @@ answer_size(const Checkup *checkup, Answer *answer)
 	if (missing != NULL)
 	{
 		answer_unknown(answer, missing);
-		answer->action = start_action(checkup->function, ASK_AGAIN);
+		answer->action = start_action(checkup->function);
 		return;
 	}
 	if (kind == PBP_DECIDE_UNKNOWN)

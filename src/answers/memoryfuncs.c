@@ -561,7 +561,7 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);
-		answer->action = start_action(checkup->function, ASK_AGAIN);
+		answer->action = start_action(checkup->function);
 		return;
 	}
 	if (checkup->advice->decision.kind < PBP_DECIDE_UNSURE)

@@ -330,11 +330,12 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 /* ---- whom to ask ---- */
 
 /*
- * What to do where no sampler is running, or otherwise: to call pgbufprobe_start(),
- * which is in the schema of the function that asks, unless it was dropped.
+ * What to do where something is unknown.  If no sampler is running: to call
+ * pgbufprobe_start(), which is in the schema of the function that asks, unless it was
+ * dropped.
  */
 const char *
-start_action(Oid neighbor, const char *otherwise)
+start_action(Oid neighbor)
 {
 	HeapTuple	tuple;
 	Form_pg_proc form;
@@ -345,7 +346,7 @@ start_action(Oid neighbor, const char *otherwise)
 	if (!pbp_sampler_on)
 		return "Set pgbufprobe.sampler to on and reload the settings.";
 	if (pbp_sampler_has_results())
-		return otherwise;
+		return ASK_AGAIN;
 	tuple = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("pgbufprobe_start"),
 							PointerGetDatum(buildoidvector(NULL, 0)),
 							ObjectIdGetDatum(get_func_namespace(neighbor)));
