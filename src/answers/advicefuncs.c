@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "commands/dbcommands.h"
-#include "common/relpath.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 

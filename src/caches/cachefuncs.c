@@ -86,10 +86,7 @@ note_unknown(Unknown *unknown, Oid relid, const PbpOsVerdict *verdict)
 	}
 }
 
-/*
- * Says why counts are NULL.  The first of several forks stands for all that
- * have the same reason.
- */
+/* Says why counts of a relation, and of other forks, are NULL. */
 static void
 report_reason(PbpOsTrust trust, Oid relid, int64 others)
 {

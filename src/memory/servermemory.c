@@ -22,7 +22,6 @@
 #include "replication/reorderbuffer.h"
 #include "replication/slot.h"
 #include "replication/walsender.h"
-#include "utils/memutils.h"
 
 #include "base/compat.h"
 #include "base/settings.h"
