@@ -25,9 +25,9 @@ static const char *const policy_names[] = {
 
 StaticAssertDecl(lengthof(policy_names) == PBP_POLICY_COUNT, "policy_names");
 
-/* Why nothing is known of any policy; NULL if something is. */
+/* Why all policies are unknown, or this one; NULL if it is known. */
 static const char *
-missing_policies(const PbpAdviceReport *report)
+unknown_policy(const PbpAdviceReport *report, const PbpPolicyRow *row, int size)
 {
 	const char *missing = missing_advice(report);
 
@@ -37,14 +37,9 @@ missing_policies(const PbpAdviceReport *report)
 		return "pgbufprobe.policies is off";
 	if (report->is_from_before)
 		return "still learning: no policy is known from before the restart";
-	return report->has_policies ? NULL :
-		"the sampler has not begun to simulate policies, or memory for them is not available";
-}
-
-/* Why this policy is unknown; NULL if it is known. */
-static const char *
-unknown_policy(const PbpAdviceReport *report, const PbpPolicyRow *row, int size)
-{
+	if (!report->has_policies)
+		return "the sampler has not begun to simulate policies, "
+			"or memory for them is not available";
 	switch (row->reason)
 	{
 		case PBP_POLICY_NO_MISS_RATIO:
@@ -81,8 +76,7 @@ static void
 emit_policy(FunctionCallInfo fcinfo, const PbpAdviceReport *report, int policy, int size)
 {
 	const PbpPolicyRow *policy_row = &report->policies[policy][size];
-	const char *missing = missing_policies(report);
-	const char *unknown = missing ? missing : unknown_policy(report, policy_row, size);
+	const char *unknown = unknown_policy(report, policy_row, size);
 	Row			row = {0};
 
 	add_number(&row, pbp_advice_factor(pbp_size_of_policies(size)));
