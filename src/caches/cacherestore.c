@@ -54,7 +54,7 @@ has_free_buffer(void)
 
 	if (PBP_HAS_FREE_LIST)
 		return have_free_buffer();
-	hand = (int) pbp_read_clock().hand;
+	hand = pbp_read_clock().hand;
 	for (int i = 0; i < Min(MAX_PINNED, NBuffers); i++)
 	{
 		PbpBufState state = pbp_read_state(GetBufferDescriptor((hand + i) % NBuffers));
