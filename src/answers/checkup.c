@@ -181,8 +181,6 @@ time_longest_search(void)
 		double		ms;
 
 		pbp_sweep_cost(&plan, &cost);
-		if (cost.inspected == 0)
-			continue;
 		ms = cost.sweep_ns / 1e6 / (double) cost.inspected * (double) longest;
 		timing.best_ms = run == 0 ? ms : Min(timing.best_ms, ms);
 		timing.slowest_ms = Max(timing.slowest_ms, ms);

@@ -170,6 +170,7 @@ emit_hour(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unus
 {
 	const PbpHour *hour = item;
 	int			best = pbp_best_of_hour(hour);
+	PbpCompared waiting = best < 0 ? PBP_NOT_COMPARED : pbp_waiting_of_hour(hour, best);
 	Row			row = {0};
 
 	add_time(&row, hour->begins_at);
@@ -178,16 +179,10 @@ emit_hour(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unus
 	add_count(&row, hour->nbuffers * BLCKSZ);
 	add_quotient(&row, pbp_working_ms(hour->active_ms, hour->counted_ms), hour->seconds);
 	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
-	if (best < 0)
-		add_nulls(&row, HOURS_COLS);
-	else
-	{
-		/* the size that would have been best, and what it would have saved */
-		PbpCompared waiting = pbp_waiting_of_hour(hour, best);
-
-		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-		add_difference(&row, -waiting.change, waiting.change_error);
-	}
+	/* the size that would have been best, and what it would have saved */
+	add_rounded(&row, best < 0 ? NAN :
+				pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
+	add_difference(&row, -waiting.change, waiting.change_error);
 	emit_row(fcinfo, &row, HOURS_COLS);
 }
 

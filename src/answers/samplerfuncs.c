@@ -272,15 +272,11 @@ static void
 add_recent(Row *row, const PbpStorageReport *storage)
 {
 	const PbpRecentShares *recent = &storage->totals.recent;
+	bool		known = storage->has_memory && !isnan(recent->kernel);
 
-	if (!storage->has_memory || isnan(recent->kernel))
-	{
-		add_nulls(row, row->ncols + 3);
-		return;
-	}
-	add_number(row, recent->kernel);
-	add_number(row, fmax(0, recent->simulated - recent->error));
-	add_number(row, fmin(1, recent->simulated + recent->error));
+	add_number(row, known ? recent->kernel : NAN);
+	add_number(row, known ? fmax(0, recent->simulated - recent->error) : NAN);
+	add_number(row, known ? fmin(1, recent->simulated + recent->error) : NAN);
 }
 
 Datum
