@@ -215,7 +215,7 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 
 /* ---- working set ---- */
 
-/* Why nothing is known of any relation. */
+/* Why nothing is known of any relation; NULL if something is. */
 static const char *
 missing_relations(const PbpAdviceReport *report)
 {
@@ -226,7 +226,7 @@ missing_relations(const PbpAdviceReport *report)
 	return missing;
 }
 
-/* Why the pages in use are unknown in this time. */
+/* Why the pages in use are unknown in this time; NULL if they are known. */
 static const char *
 unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
 {

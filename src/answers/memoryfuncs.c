@@ -290,7 +290,6 @@ use_hours(MemoryNeed *need)
 static MemoryNeed *
 find_memory_need(const PbpAdviceReport *report)
 {
-	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
 	MemoryNeed *need = palloc0(sizeof(*need));
 
 	need->report = report;
@@ -309,7 +308,7 @@ find_memory_need(const PbpAdviceReport *report)
 	need->input = pbp_totals_input(report);
 	need->unknown = unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]);
 	if (need->unknown == NULL)
-		need->unknown = unknown_waits_of(report, today);
+		need->unknown = unknown_waits_of(report, &report->storage.fixed[PBP_ADVICE_BASELINE]);
 	if (need->unknown == NULL)
 		set_totals(need);
 	return need;
