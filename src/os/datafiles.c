@@ -30,11 +30,7 @@ static const struct
 void
 pbp_begin_data_files(PbpDataFiles *files, const char *root)
 {
-	files->root = root;
-	files->area = 0;
-	files->depth = 0;
-	files->paused = 0;
-	files->error = 0;
+	*files = (PbpDataFiles) {.root = root};
 }
 
 /* True if the server has no folders of this name; lost+found, for example. */

@@ -285,19 +285,13 @@ read_memory(const char *root, PbpOsMemory *memory)
 static PbpEviction
 read_eviction(const char *root)
 {
-	char		line[PBP_LINE_BYTES] = "";
-	FILE	   *file;
+	char		line[PBP_LINE_BYTES];
 	int			major;
 	int			minor;
 
 	if ((bounded(pbp_read_number(root, "/sys/kernel/mm/lru_gen/enabled")) & 1) == 0)
 		return PBP_EVICTS_BY_LISTS;
-	file = pbp_open_lines(root, "/proc/sys/kernel/osrelease");
-	if (file)
-	{
-		(void) pbp_next_line(file, line);
-		fclose(file);
-	}
+	pbp_read_line(root, "/proc/sys/kernel/osrelease", line);
 	if (sscanf(line, "%d.%d", &major, &minor) != 2 || major < 6 || (major == 6 && minor < 8))
 		return PBP_EVICTS_BY_OLD_MGLRU;
 	return major == 6 && minor < 14 ? PBP_EVICTS_BY_MGLRU_6_8 : PBP_EVICTS_BY_MGLRU_6_14;

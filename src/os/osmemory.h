@@ -168,6 +168,7 @@ typedef enum PbpFit
  */
 extern FILE *pbp_open_lines(const char *root, const char *path);
 extern bool pbp_next_line(FILE *file, char *line);
+extern void pbp_read_line(const char *root, const char *path, char *line);
 extern int64_t pbp_parse_number(const char *text);
 extern int64_t pbp_read_number(const char *root, const char *path);
 extern void pbp_read_named_numbers(const char *root, const char *path, PbpNamedNumber *numbers,

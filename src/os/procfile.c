@@ -71,20 +71,26 @@ pbp_parse_number(const char *text)
 	return *end == '\0' ? (int64_t) value : PBP_UNKNOWN;
 }
 
+/* Reads the first line of a file; "" if there is none. */
+void
+pbp_read_line(const char *root, const char *path, char *line)
+{
+	FILE	   *file = pbp_open_lines(root, path);
+
+	if (!file || !pbp_next_line(file, line))
+		*line = '\0';
+	if (file)
+		(void) fclose(file);
+}
+
 /* Reads a file whose first line is a number. */
 int64_t
 pbp_read_number(const char *root, const char *path)
 {
 	char		line[PBP_LINE_BYTES];
-	int64_t		number = PBP_UNKNOWN;
-	FILE	   *file = pbp_open_lines(root, path);
 
-	if (!file)
-		return PBP_UNKNOWN;
-	if (pbp_next_line(file, line))
-		number = pbp_parse_number(line);
-	(void) fclose(file);
-	return number;
+	pbp_read_line(root, path, line);
+	return pbp_parse_number(line);
 }
 
 /*
