@@ -56,14 +56,14 @@ report_no_answer(const PbpOsFile *file)
 			 errmsg("could not get page cache state of file \"%s\": %m", file->path)));
 }
 
-static int64
+static PbpCachestat
 ask_cachestat(const PbpOsFile *file, int64 offset, int64 bytes)
 {
 	PbpCachestat answer;
 
 	if (!pbp_kernel_cachestat(file->fd, offset, bytes, &answer))
 		report_no_answer(file);
-	return (int64) answer.cached;
+	return answer;
 }
 
 /* Sets the lowest bit for each page that is cached, and returns how many these are. */
@@ -104,7 +104,7 @@ pbp_os_count(const PbpOsFile *file)
 		uint8		pages[WINDOW_PAGES];
 
 		CHECK_FOR_INTERRUPTS();
-		cached += by_cachestat ? ask_cachestat(file, offset, bytes) :
+		cached += by_cachestat ? (int64) ask_cachestat(file, offset, bytes).cached :
 			ask_mincore(file, offset, bytes, pages);
 	}
 	return cached;
@@ -160,7 +160,7 @@ map_as_a_whole(const PbpOsFile *file, BlockMap *map, int64 offset, int64 bytes)
 
 	if (file->method != PBP_OS_CACHESTAT)
 		return false;
-	cached = ask_cachestat(file, offset, bytes);
+	cached = (int64) ask_cachestat(file, offset, bytes).cached;
 	if (cached >= pages_of(bytes))
 		mark_blocks(map, offset, bytes, NULL);
 	return cached == 0 || cached >= pages_of(bytes);
@@ -248,10 +248,8 @@ pbp_os_recent_block(const PbpOsFile *file, BlockNumber block)
 {
 	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
 	int64		offset = (int64) block * BLCKSZ / unit * unit;
-	PbpCachestat answer;
+	PbpCachestat answer = ask_cachestat(file, offset, unit);
 
-	if (!pbp_kernel_cachestat(file->fd, offset, unit, &answer))
-		report_no_answer(file);
 	return (int64) (answer.cached + answer.recently_evicted) >= pages_of(unit);
 }
 
