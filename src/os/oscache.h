@@ -130,6 +130,7 @@ pbp_unsupported(void)
 /* in osfile.c: files, and whether the kernel's answers about them can be trusted */
 extern const char *pbp_os_reason(PbpOsTrust trust);
 extern PbpOsTrust pbp_os_file_system_trust(int fd);
+extern char *pbp_segment_path(const PbpFileKey *key);
 extern int	pbp_open_regular_file(const char *path, struct stat *status);
 extern bool pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);

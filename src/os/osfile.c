@@ -178,7 +178,6 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 		file->trust = last.trust;
 		return;
 	}
-	file->method = PBP_OS_AUTO;
 	choose_method(file, wanted);
 	if (file->trust == PBP_OS_UNREADABLE)
 		set_unreadable(file);
@@ -221,8 +220,8 @@ pbp_open_regular_file(const char *path, struct stat *status)
 }
 
 /* Path relative to the data directory, where the server runs.  Palloc'd. */
-static char *
-segment_path(const PbpFileKey *key)
+char *
+pbp_segment_path(const PbpFileKey *key)
 {
 	char	   *base = pbp_relation_path(&key->locator, key->fork);
 	char	   *path = key->segment == 0 ? pstrdup(base) : psprintf("%s.%u", base, key->segment);
@@ -245,11 +244,10 @@ pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file)
 {
 	struct stat info;
 
-	file->path = segment_path(key);
+	*file = (PbpOsFile) {.path = pbp_segment_path(key)};
 	file->fd = pbp_open_regular_file(file->path, &info);
 	if (file->fd >= 0)
 	{
-		file->error = 0;
 		file->bytes = info.st_size;
 		choose_method_once(file, &info, wanted);
 	}
@@ -329,7 +327,7 @@ pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork)
 
 	for (PbpFileKey key = {*locator, fork, 0};; key.segment++)
 	{
-		char	   *path = segment_path(&key);
+		char	   *path = pbp_segment_path(&key);
 		struct stat info;
 		bool		found = stat(path, &info) == 0;
 

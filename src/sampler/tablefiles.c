@@ -22,6 +22,7 @@
 #include "base/latency.h"
 #include "base/relations.h"
 #include "base/worker.h"
+#include "os/oscache.h"
 #include "sampler/learner.h"
 
 /* A table of which no file with blocks was found is asked for again after so long. */
@@ -46,11 +47,10 @@ static BackgroundWorkerHandle *asking = NULL;
 static BlockNumber
 blocks_of_segment(const PbpLocator *locator, BlockNumber segment)
 {
-	char	   *path = pbp_relation_path(locator, MAIN_FORKNUM);
-	char	   *name = segment == 0 ? path : psprintf("%s.%u", path, segment);
-	struct stat st;
+	const PbpFileKey key = {*locator, MAIN_FORKNUM, segment};
+	struct stat status;
 
-	return stat(name, &st) == 0 ? (BlockNumber) (st.st_size / BLCKSZ) : 0;
+	return stat(pbp_segment_path(&key), &status) == 0 ? (BlockNumber) (status.st_size / BLCKSZ) : 0;
 }
 
 /* All segments but the last one are full, which as many are as there were blocks before. */
