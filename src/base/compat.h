@@ -172,9 +172,7 @@ typedef RelFileLocator PbpLocator;
 static inline PbpLocator
 pbp_locator(Oid tablespace, Oid database, Oid relfilenode)
 {
-	PbpLocator	locator = {.spcOid = tablespace,.dbOid = database,.relNumber = relfilenode};
-
-	return locator;
+	return (PbpLocator) {.spcOid = tablespace,.dbOid = database,.relNumber = relfilenode};
 }
 
 /* ---- files ---- */

@@ -74,14 +74,13 @@ copy_of_cluster(void)
 static PbpFileStamp
 own_stamp(const PbpFileKind *kind, TimestampTz now)
 {
-	PbpFileStamp stamp = {
+	return (PbpFileStamp)
+	{
 		.magic = kind->magic,.version = kind->version,.layout = kind->layout,
 		.server_version = PBP_SERVER_MAJOR,.block_bytes = BLCKSZ,.segment_blocks = RELSEG_SIZE,
 		.nbuffers = NBuffers,.cluster = GetSystemIdentifier(),.copy = copy_of_cluster(),
 		.written_at = now
 	};
-
-	return stamp;
 }
 
 /* ---- writing ---- */
