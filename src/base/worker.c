@@ -47,6 +47,9 @@
  */
 #define RELOAD_SHARE	0.5
 
+/* No lock of a database or catalog is awaited for longer. */
+#define MAX_LOCK_WAIT	"1s"
+
 /* Not before. */
 static int64 next_reload_ns = 0;
 
@@ -111,6 +114,16 @@ pbp_launch_worker(PbpPlace place, uint32 stops, BackgroundWorkerHandle **handle)
 
 	pbp_describe_worker(&worker, names[place], functions[place], RESTART_S, stops);
 	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+/* True until the worker has ended, also before the postmaster has started it. */
+bool
+pbp_worker_runs(BackgroundWorkerHandle *handle)
+{
+	pid_t		pid;
+	BgwHandleStatus status = GetBackgroundWorkerPid(handle, &pid);
+
+	return status == BGWH_STARTED || status == BGWH_NOT_YET_STARTED;
 }
 
 /* ---- its place ---- */
@@ -241,6 +254,8 @@ pbp_start_worker(Oid database)
 	if (sigaction(SIGTERM, &action, NULL) != 0)
 		elog(FATAL, "could not install signal handler: %m");
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	if (OidIsValid(database))
+		SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_let_die(OidIsValid(database));
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);

@@ -87,6 +87,7 @@ extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, cons
 								int restart_s, uint32 arg);
 extern bool pbp_register_worker(PbpPlace place);
 extern bool pbp_launch_worker(PbpPlace place, uint32 stops, BackgroundWorkerHandle **handle);
+extern bool pbp_worker_runs(BackgroundWorkerHandle *handle);
 extern void pbp_start_worker(Oid database);
 extern void pbp_take_place(PbpPlace place, Datum arg);
 extern bool pbp_is_preloaded_worker(void);

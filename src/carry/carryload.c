@@ -35,9 +35,6 @@
 /* Others who wait for a relation get their lock after this time. */
 #define RELATION_LOCKED_NS	INT64CONST(50000000)
 
-/* No lock of a database or catalog is awaited for longer. */
-#define MAX_LOCK_WAIT		"1s"
-
 /* The last band is read in this share of the time, to leave the disk to sessions. */
 #define LAST_BAND_SHARE		0.1
 
@@ -316,7 +313,6 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	if (GetConfigOption("transaction_timeout", true, false) != NULL)
 		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_start_worker(load.job.connect_to);
 	/* counted from here, so that each worker gets some blocks read */
 	load.until_ns = pbp_now_ns() + CONNECTED_NS;

@@ -31,10 +31,9 @@
 /* Restores in a row that a crash has ended before no other one is tried. */
 #define MAX_CRASHES			3
 
-#define WAIT_FOR_WORKER_MS	1000
-#define WAIT_FOR_SLOT_MS	1000
+/* Between two checks for the end of a worker, for a slot, or for a lock. */
+#define WAIT_MS				1000
 #define MAX_SLOT_WAITS		10
-#define WAIT_FOR_LOCK_MS	1000
 
 /* A database whose worker fails, or waits too long for a lock, is tried again in the next round. */
 #define BETWEEN_ROUNDS_NS	INT64CONST(5000000000)
@@ -179,7 +178,7 @@ begin_with_pg_database(Plan *plan)
 		plan->lock_logged = true;
 		if (!pbp_carry_goes_on())
 			return false;
-		pbp_worker_wait(WAIT_FOR_LOCK_MS);
+		pbp_worker_wait(WAIT_MS);
 	}
 }
 
@@ -281,7 +280,7 @@ register_worker(Plan *plan, const PbpCarryJob *job)
 					 errhint("You may need to increase max_worker_processes.")));
 		plan->failure_logged = true;
 		plan->no_slot = waits >= MAX_SLOT_WAITS;
-		pbp_worker_wait(WAIT_FOR_SLOT_MS);
+		pbp_worker_wait(WAIT_MS);
 	}
 	return false;
 }
@@ -290,15 +289,10 @@ register_worker(Plan *plan, const PbpCarryJob *job)
 static void
 wait_for_worker(void)
 {
-	pid_t		pid;
 	bool		stopped = false;
 
-	for (;;)
+	while (pbp_worker_runs(running))
 	{
-		BgwHandleStatus status = GetBackgroundWorkerPid(running, &pid);
-
-		if (status != BGWH_STARTED && status != BGWH_NOT_YET_STARTED)
-			break;
 		if (!stopped && !pbp_carry_goes_on())
 		{
 			TerminateBackgroundWorker(running);
@@ -306,7 +300,7 @@ wait_for_worker(void)
 		}
 		if (stopped && pbp_must_end())
 			break;
-		pbp_worker_wait(WAIT_FOR_WORKER_MS);
+		pbp_worker_wait(WAIT_MS);
 	}
 	pfree(running);
 	running = NULL;

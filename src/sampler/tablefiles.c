@@ -17,7 +17,6 @@
 #include "access/xact.h"
 #include "catalog/pg_tablespace_d.h"
 #include "storage/ipc.h"
-#include "utils/guc.h"
 
 #include "base/latency.h"
 #include "base/relations.h"
@@ -27,9 +26,6 @@
 
 /* A table of which no file with blocks was found is asked for again after so long. */
 #define ASK_AGAIN_NS		INT64CONST(30000000000)
-
-/* A session may hold a lock of pg_class. */
-#define MAX_LOCK_WAIT		"1s"
 
 /* What a worker is to ask for; tables after the last one are InvalidOid. */
 typedef struct Question
@@ -91,15 +87,6 @@ know_file(PbpScannedTable *table)
 										GLOBALTABLESPACE_OID, table->database, table->table));
 }
 
-static bool
-is_asking(void)
-{
-	pid_t		pid;
-	BgwHandleStatus status = GetBackgroundWorkerPid(asking, &pid);
-
-	return status == BGWH_STARTED || status == BGWH_NOT_YET_STARTED;
-}
-
 /* What the last worker has found. */
 static void
 take_answers(PbpCounted *counted)
@@ -143,7 +130,7 @@ pbp_find_table_files(PbpCounted *counted)
 
 	if (asking != NULL)
 	{
-		if (is_asking())
+		if (pbp_worker_runs(asking))
 			return;
 		pfree(asking);
 		asking = NULL;
@@ -175,7 +162,6 @@ pbp_table_files_main(Datum arg pg_attribute_unused())
 	PbpTableFile files[PBP_TABLE_FILES] = {0};
 
 	memcpy(&question, MyBgworkerEntry->bgw_extra, sizeof(question));
-	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_start_worker(question.database);
 	pbp_let_die(true);
 	StartTransactionCommand();
