@@ -29,9 +29,6 @@
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
-/* Processes are counted as often: 3 us with max_connections = 1000. */
-#define PROCESSES_NS		INT64CONST(100000000)
-
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
@@ -471,8 +468,7 @@ pbp_restart_learner(PbpLearner *learner)
 	MemoryContextReset(learner->context);
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->begun_ns = pbp_now_ns();
-	learner->counted_ns = learner->processes_ns = 0;
-	learner->processes = (PbpCountedTime) {0};
+	learner->counted_ns = 0;
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->sessions, 0, sizeof(learner->sessions));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
@@ -637,33 +633,6 @@ note_scans(PbpLearner *learner, int64 passed_ns, PbpAccessCounts *now)
 	return sum;
 }
 
-/* What processes do counts for the time since they were counted last. */
-static void
-count_processes(PbpLearner *learner, int64 now_ns)
-{
-	double		ms = (double) (now_ns - learner->processes_ns) / 1e6;
-	PbpWorking	now;
-
-	if (now_ns - learner->processes_ns < PROCESSES_NS)
-		return;
-	now = pbp_count_working();
-	learner->sessions.most_working = Max(learner->sessions.most_working, now.working);
-	if (learner->processes_ns != 0)
-	{
-		PbpCountedTime time = {
-			.active_ms = now.active * ms,
-			.working_ms = now.working * ms,
-			.reading_ms = now.reading * ms,
-			.reading_squares = now.reading * ms * now.reading * ms,
-			.late_ms = now.late * ms,
-			.ncounts = 1,
-		};
-
-		pbp_add_doubles(&learner->processes, &time, sizeof(time));
-	}
-	learner->processes_ns = now_ns;
-}
-
 /* What has been counted since the last time, by the server's counts now. */
 static void
 use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBlocks *scanned,
@@ -684,17 +653,8 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.ring_extends = now->ring_extends - before->ring_extends,
 		.seconds = seconds,
 	};
+	PbpSessionTime time = pbp_take_session_time(&learner->sessions, before, now);
 
-	/* less than before after a reset of other statistics */
-	PbpSessionTime time = {
-		.read_us = (double) Max(0, now->read_us - before->read_us),
-		.scan_us = (double) Max(0, now->scan_us - before->scan_us),
-		.write_us = (double) Max(0, now->write_us - before->write_us),
-		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
-		.counted = learner->processes,
-	};
-
-	learner->processes = (PbpCountedTime) {0};
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
@@ -752,10 +712,10 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	PbpAccessCounts now;
 	int64		refaults;
 
-	if (learner->advice != NULL)
-		count_processes(learner, start);
-	if (learner->advice == NULL ||
-		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
+	if (learner->advice == NULL)
+		return;
+	pbp_count_processes(&learner->sessions, start);
+	if (learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once)
 		return;
 	if (start >= learner->find_counted_ns)
 	{

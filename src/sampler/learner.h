@@ -94,7 +94,7 @@ typedef struct PbpSeenReads
 	PbpSessionTime next;		/* counts with the reads that are published next */
 } PbpSeenReads;
 
-/* Sums, all of which decay.  All 0 to begin. */
+/* Sums, which decay.  All 0 to begin. */
 typedef struct PbpSessionTimes
 {
 	double		seconds;
@@ -108,8 +108,16 @@ typedef struct PbpSessionTimes
 	PbpTimed	most_timed;		/* the same reads, perhaps with the time of scans */
 	PbpTimed	timed_scans;	/* blocks that large scans read */
 	PbpTimed	timed_writes;	/* by accesses */
+	/* No sums that decay: */
+	int64		processes_ns;	/* when these were counted; 0: never */
+	PbpCountedTime processes;	/* by these counts, since it was last taken */
 } PbpSessionTimes;
 
+/* Does nothing unless it is due. */
+extern void pbp_count_processes(PbpSessionTimes *times, int64 now_ns);
+
+extern PbpSessionTime pbp_take_session_time(PbpSessionTimes *times, const PbpAccessCounts *before,
+											const PbpAccessCounts *now);
 extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 								   const PbpSessionTime *time);
 
@@ -160,8 +168,6 @@ typedef struct PbpLearner
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		refaults;		/* pages, at that time; PBP_UNKNOWN possible */
 	int64		counted_ns;		/* 0: never */
-	int64		processes_ns;	/* when these were counted; 0: never */
-	PbpCountedTime processes;	/* by these counts, since accesses were counted */
 	int64		naccesses;		/* since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
 	XLogRecPtr	checkpoint;		/* the latest that has begun */

@@ -14,6 +14,9 @@
 
 #include "sampler/learner.h"
 
+/* Processes are counted as often: 3 us with max_connections = 1000. */
+#define PROCESSES_NS		INT64CONST(100000000)
+
 /* Half-life of all sums in seconds. */
 #define HALF_LIFE			60.0
 
@@ -29,13 +32,56 @@
 /* Where twice as many sessions as processors were busy, the worker found 0.78 of them. */
 #define MOST_MISSED			1.5
 
-/* Adds to a sum that decays. */
+/* What processes do counts for the time since they were counted last. */
+void
+pbp_count_processes(PbpSessionTimes *times, int64 now_ns)
+{
+	double		ms = (double) (now_ns - times->processes_ns) / 1e6;
+	PbpWorking	now;
+
+	if (now_ns - times->processes_ns < PROCESSES_NS)
+		return;
+	now = pbp_count_working();
+	times->most_working = Max(times->most_working, now.working);
+	if (times->processes_ns != 0)
+	{
+		PbpCountedTime time = {
+			.active_ms = now.active * ms,
+			.working_ms = now.working * ms,
+			.reading_ms = now.reading * ms,
+			.reading_squares = now.reading * ms * now.reading * ms,
+			.late_ms = now.late * ms,
+			.ncounts = 1,
+		};
+
+		pbp_add_doubles(&times->processes, &time, sizeof(time));
+	}
+	times->processes_ns = now_ns;
+}
+
+/* By two of the server's counts, and by the processes that were counted between them. */
+PbpSessionTime
+pbp_take_session_time(PbpSessionTimes *times, const PbpAccessCounts *before,
+					  const PbpAccessCounts *now)
+{
+	/* less than before after a reset of statistics */
+	PbpSessionTime time = {
+		.read_us = (double) Max(0, now->read_us - before->read_us),
+		.scan_us = (double) Max(0, now->scan_us - before->scan_us),
+		.write_us = (double) Max(0, now->write_us - before->write_us),
+		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
+		.counted = times->processes,
+	};
+
+	times->processes = (PbpCountedTime) {0};
+	return time;
+}
+
 static void
-add_decayed(PbpCountedTime *sum, double weight, const PbpCountedTime *time)
+fade(PbpCountedTime *sum, double weight)
 {
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
 		((double *) sum)[i] *= weight;
-	pbp_add_doubles(sum, time, sizeof(*sum));
 }
 
 /*
@@ -43,13 +89,13 @@ add_decayed(PbpCountedTime *sum, double weight, const PbpCountedTime *time)
  * last ones remain.
  */
 static void
-add_timed(PbpTimed *sum, double weight, int64 events, double us)
+add_timed(PbpTimed *sum, double weight, double events, double us)
 {
 	if (!track_io_timing)
 		*sum = (PbpTimed) {0};
 	else if (events > 0)
 		*sum = (PbpTimed) {
-			weight * sum->events + (double) events, weight * sum->ns + us * 1e3
+			weight * sum->events + events, weight * sum->ns + us * 1e3
 		};
 }
 
@@ -62,7 +108,6 @@ static void
 add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
 		 const PbpSessionTime *time)
 {
-	const PbpCountedTime none = {0};
 	double		slow_weight = exp2(-counts->seconds / HALF_LIFE_LATE);
 
 	if (RecoveryInProgress())
@@ -76,11 +121,11 @@ add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
 	seen->late_ms = slow_weight * seen->late_ms + time->counted.late_ms;
 	seen->waited_ms = slow_weight * seen->waited_ms + time->counted.reading_ms;
 	seen->active_ms *= weight;
-	add_decayed(&seen->counted, weight, &none);
+	fade(&seen->counted, weight);
 	if (counts->reads + counts->ring_reads <= 0)
 		return;
 	seen->active_ms += seen->next.active_ms;
-	add_decayed(&seen->counted, 1, &seen->next.counted);
+	pbp_add_doubles(&seen->counted, &seen->next.counted, sizeof(seen->counted));
 	seen->next = (PbpSessionTime) {0};
 }
 
@@ -92,9 +137,10 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	bool		apart = PBP_COUNTS_APART || counts->scan_reads == 0;
 
 	times->seconds = weight * times->seconds + counts->seconds;
-	times->reads = weight * times->reads + (double) counts->reads;
+	times->reads = weight * times->reads + counts->reads;
 	times->active_ms = weight * times->active_ms + time->active_ms;
-	add_decayed(&times->counted, weight, &time->counted);
+	fade(&times->counted, weight);
+	pbp_add_doubles(&times->counted, &time->counted, sizeof(times->counted));
 	add_seen(&times->seen, weight, counts, time);
 	times->most_working *= weight;
 	/* reads beside scans that are not timed apart take at most as long as both */
