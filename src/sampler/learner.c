@@ -261,11 +261,12 @@ key_of_block(const PbpLocator *locator, ForkNumber fork, BlockNumber block, uint
 }
 
 static inline uint64
-page_key(const BufferTag *tag, uint64 salt)
+page_key(PbpAdvice *advice, const BufferTag *tag)
 {
 	PbpLocator	locator = BufTagGetRelFileLocator(tag);
 
-	return key_of_block(&locator, BufTagGetForkNum(tag), tag->blockNum, salt);
+	return key_of_block(&locator, BufTagGetForkNum(tag), tag->blockNum,
+						pbp_advice_head(advice)->salt);
 }
 
 /*
@@ -342,10 +343,10 @@ visit_buffer(PbpLearner *learner, int buffer)
 	BufferTag	tag;
 
 	if (pbp_holds_page(state) &&
-		pbp_advice_sampled(advice, page_key(&desc->tag, pbp_advice_head(advice)->salt)) &&
+		pbp_advice_sampled(advice, page_key(advice, &desc->tag)) &&
 		read_page(desc, &state, &tag))
 	{
-		uint64		key = page_key(&tag, pbp_advice_head(advice)->salt);
+		uint64		key = page_key(advice, &tag);
 		bool		is_victim = BUF_STATE_GET_REFCOUNT(state) != 0 &&
 			BUF_STATE_GET_USAGECOUNT(state) == 0;
 
@@ -536,12 +537,6 @@ note_scanned_tables(const PbpLearner *learner)
 	pbp_advice_facts(learner->advice)->scanned_alone = alone;
 }
 
-static bool
-is_file_known(const PbpScannedTable *table)
-{
-	return OidIsValid(table->file.relNumber);
-}
-
 /*
  * Plays blocks that a scan has come to: it reads them in turn, and then from the first.  Returns
  * how many there was time for.
@@ -550,7 +545,7 @@ static int64
 play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 nblocks,
 		  int64 end_ns)
 {
-	PbpLocator	locator = is_file_known(table) ? table->file :
+	PbpLocator	locator = OidIsValid(table->file.relNumber) ? table->file :
 		pbp_locator(InvalidOid, table->database, table->table);
 	int64		npages = Max(1, (int64) table->npages);
 	uint64		salt = pbp_advice_head(learner->advice)->salt;
@@ -604,7 +599,9 @@ note_scans(PbpLearner *learner, int64 passed_ns, PbpAccessCounts *now)
 		first[i] = table->scanned;
 		scanned = pbp_count_scans(table);
 		alone = pbp_is_scanned_alone(&learner->counted, table);
-		nblocks[i] = (is_file_known(table) || alone ? scanned.hits : 0) + scanned.reads;
+		nblocks[i] = scanned.reads;
+		if (OidIsValid(table->file.relNumber) || alone)
+			nblocks[i] += scanned.hits;
 		all += nblocks[i];
 		sum.hits += scanned.hits;
 		sum.reads += scanned.reads;
