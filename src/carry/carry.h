@@ -10,7 +10,6 @@
 #define PBP_CARRY_H
 
 #include "pgstat.h"
-#include "postmaster/bgworker.h"
 
 #include "base/ownfile.h"
 #include "caches/caches.h"

@@ -13,9 +13,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-
 #include "base/latency.h"
 #include "base/settings.h"
 #include "sampler/history.h"
@@ -111,9 +108,8 @@ pbp_oldest_sample(const PbpResults *results, PbpHistory history)
 PbpSample *
 pbp_history(PbpHistory history, int *nsamples)
 {
-	PbpSample  *samples = MemoryContextAllocExtended(CurrentMemoryContext,
-													 ring_size(history) * sizeof(*samples),
-													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	PbpSample  *samples = palloc_extended(ring_size(history) * sizeof(*samples),
+										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	*nsamples = 0;
 	if (pbp_open_results(LW_SHARED) == NULL)

@@ -17,8 +17,7 @@
 #include "base/settings.h"
 #include "sampler/history.h"
 
-#define HOURS_OF_DAY	24
-#define HOURS_OF_WEEK	168
+#define HOURS_PER_WEEK	(7 * HOURS_PER_DAY)
 #define NEARLY_ALL_HOURS	0.9
 
 /* Of an hour, what must have had the same memory. */
@@ -160,14 +159,14 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 bool
 pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum)
 {
-	int			hours = Max(HOURS_OF_DAY, pbp_decision_hours);
+	int			hours = Max(HOURS_PER_DAY, pbp_decision_hours);
 
-	if (sum_hours(HOURS_OF_WEEK, NULL, sum) &&
+	if (sum_hours(HOURS_PER_WEEK, NULL, sum) &&
 		sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds)
 	{
 		if (report == NULL)
 			return true;
-		hours = HOURS_OF_WEEK;
+		hours = HOURS_PER_WEEK;
 	}
 	return sum_hours(hours, report, sum);
 }

@@ -159,8 +159,8 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *coun
 	const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
 	PbpObservation observation = {
 		.buffers = NBuffers,
-		.counts.reads = (double) counts->reads,
-		.counts.accesses = (double) (counts->reads + counts->hits),
+		.counts.reads = counts->reads,
+		.counts.accesses = counts->reads + counts->hits,
 		.counts.seconds = counts->seconds,
 		.settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers,
 		.mix = *mix,

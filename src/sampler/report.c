@@ -80,12 +80,10 @@ pbp_knows_storage(const PbpAdviceReport *report)
 static int
 knowledge_of(const PbpAdviceReport *report)
 {
-	PbpDecisionKind kind;
+	PbpDecisionKind kind = report->decision.kind;
 
-	if (!report->has_memory)
-		return 0;
-	kind = report->decision.kind;
-	if (kind == PBP_DECIDE_UNKNOWN || kind == PBP_DECIDE_IDLE || kind == PBP_KEEP_UNUSED)
+	if (!report->has_memory || kind == PBP_DECIDE_UNKNOWN || kind == PBP_DECIDE_IDLE ||
+		kind == PBP_KEEP_UNUSED)
 		return 0;
 	if (kind == PBP_DECIDE_SHORT)
 		return report->rows[PBP_ADVICE_BASELINE].reason == PBP_ADVICE_KNOWN;

@@ -352,11 +352,7 @@ start(Sampler *sampler)
 	(void) pbp_sampler_settings_changed();
 	sampler->save_ns = pbp_now_ns() + SAVE_NS;
 	if (pbp_history_begins)
-	{
-		bool		other_size = pbp_restore_state();
-
-		sampler->save_ns = other_size ? 0 : pbp_now_ns() + SAVE_RESTORED_NS;
-	}
+		sampler->save_ns = pbp_restore_state() ? 0 : pbp_now_ns() + SAVE_RESTORED_NS;
 	pbp_restart_learner(&sampler->learner);
 }
 
