@@ -153,7 +153,7 @@ append_class(RelationList *list, Form_pg_class form)
 		return;
 	if (list->nrelations == list->max_relations)
 	{
-		list->max_relations = list->max_relations == 0 ? FIRST_RELATIONS : 2 * list->max_relations;
+		list->max_relations = Max(FIRST_RELATIONS, 2 * list->max_relations);
 		list->relations = list->relations == NULL ?
 			palloc(list->max_relations * sizeof(RelationStorage)) :
 			repalloc_huge(list->relations, (Size) list->max_relations * sizeof(RelationStorage));

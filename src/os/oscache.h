@@ -40,7 +40,7 @@ typedef enum PbpOsTrust
 	PBP_OS_UNSUPPORTED,			/* this is not Linux */
 	PBP_OS_NO_CACHESTAT,		/* the kernel is too old */
 	PBP_OS_FILTERED,			/* a container's filter forbids cachestat */
-	PBP_OS_MINCORE_FILTERED,	/* ... or mincore */
+	PBP_OS_MINCORE_FILTERED,	/* a filter forbids mincore */
 	PBP_OS_STACKED,				/* cachestat inspects the wrong file */
 	PBP_OS_DENIED,				/* neither the owner nor allowed to write */
 	PBP_OS_UNMAPPABLE,			/* mincore needs a mapping */

@@ -38,7 +38,7 @@ typedef struct PbpStorageReport
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, with today's
 													 * memory */
 	bool		has_totals;		/* memory to simulate others; not saved */
-	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* not saved, either */
+	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* not saved */
 } PbpStorageReport;
 
 typedef struct PbpAdviceReport
@@ -57,7 +57,7 @@ typedef struct PbpAdviceReport
 	double		active_ms;		/* that sessions work in a second; NaN: unknown */
 	PbpRelationsReport relations;
 	bool		has_policies;	/* memory to simulate these; not saved */
-	PbpPolicyRow policies[PBP_POLICY_COUNT][PBP_POLICY_SIZES];	/* not saved, either */
+	PbpPolicyRow policies[PBP_POLICY_COUNT][PBP_POLICY_SIZES];	/* not saved */
 	PbpStorageReport storage;
 	bool		may_fit[PBP_ADVICE_FACTORS];	/* into memory, as far as known */
 	PbpDecision decision;		/* by this and by the hours that were seen */

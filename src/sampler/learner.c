@@ -59,7 +59,7 @@
 /* A sample of 2,000 pages; a thousandth of a pool of 16 MB has 50, and four times the error */
 #define LEAST_BYTES		((Size) 512 * 1024)
 
-/* For as many, and some more; most of it is never touched */
+/* Room for a few more than ENOUGH_PAGES; most of it is never touched */
 #define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
 
 /* This part of the memory is for relations and pages in use. */
@@ -73,10 +73,10 @@
 #define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
 #define STORAGE_SHARE	0.01
 
-/* As a share of that: for those of other totals.  All take half as much again as without. */
+/* Memory for page caches of other totals, as a share of that for today's total. */
 #define TOTALS_SHARE	0.58
 
-/* As a share of all that: for other replacement policies. */
+/* Memory for other replacement policies, as a share of all other memory of the advice. */
 #define POLICIES_SHARE	0.5
 
 /* Buffers that a look prefetches. */

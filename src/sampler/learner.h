@@ -89,7 +89,7 @@ typedef struct PbpSeenReads
 	double		ring_reads;		/* for which processes wait as well */
 	double		active_ms;
 	PbpCountedTime counted;
-	double		late_ms;		/* these two more slowly */
+	double		late_ms;		/* decays more slowly, as waited_ms does */
 	double		waited_ms;
 	PbpSessionTime next;		/* counts with the reads that are published next */
 } PbpSeenReads;
@@ -180,7 +180,7 @@ typedef struct PbpLearner
 	PbpProbing	probing;
 	PbpCapacity capacity;
 	bool		has_storage;	/* memory to simulate page caches */
-	bool		has_totals;		/* and those of other totals of memory */
+	bool		has_totals;		/* memory to simulate page caches of other totals */
 	Size		bytes;			/* all memory of the advice, but that of policies */
 	bool		wants_policies; /* the setting when their memory was allocated */
 	void	   *policies;		/* NULL: none are simulated */
