@@ -80,9 +80,12 @@ static BackgroundWorkerHandle *running = NULL;
 
 /* ---- what there is to restore ---- */
 
-/* Entries of a complete save follow each other by database, those of an interrupted one do not. */
+/*
+ * Of the entry at this place of the file.  Entries of a complete save follow each other by
+ * database, those of an interrupted one do not.
+ */
 static DatabaseMaps *
-database_maps(Plan *plan, Oid database)
+database_maps(Plan *plan, Oid database, int64 at)
 {
 	DatabaseMaps *maps;
 
@@ -97,9 +100,7 @@ database_maps(Plan *plan, Oid database)
 			repalloc(plan->databases, plan->max_databases * sizeof(DatabaseMaps));
 	}
 	maps = &plan->databases[plan->ndatabases++];
-	memset(maps, 0, sizeof(*maps));
-	maps->database = database;
-	maps->first = -1;
+	*maps = (DatabaseMaps) {.database = database,.first = at,.place.at = at};
 	return maps;
 }
 
@@ -138,13 +139,11 @@ read_plan(Plan *plan)
 
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.file.next)
 	{
-		DatabaseMaps *maps = database_maps(plan, entry.key.locator.dbOid);
+		DatabaseMaps *maps = database_maps(plan, entry.key.locator.dbOid, at);
 		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
 
 		if (!pbp_carry_goes_on())
 			return false;
-		if (maps->first < 0)
-			maps->first = maps->place.at = at;
 		maps->end = plan->reader.file.next;
 		if (map != NULL)
 			blocks += count_blocks(maps, map, entry.map_bytes);

@@ -55,10 +55,9 @@ typedef struct Place
  */
 typedef struct Before
 {
-	bool		is_open;		/* false: there was no save */
 	bool		is_young;		/* what it had says little about what is used */
 	PbpCarryReader reader;
-	HTAB	   *places;			/* of entries: Place */
+	HTAB	   *places;			/* of entries: Place; NULL: there was no save */
 	bool	   *os;				/* for each block of a segment */
 } Before;
 
@@ -93,8 +92,7 @@ open_before(Before *before, int64 deadline_ns)
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz saved_at;
 
-	before->is_open = pbp_carry_open(&before->reader, false);
-	if (!before->is_open)
+	if (!pbp_carry_open(&before->reader, false))
 		return true;
 	saved_at = before->reader.file.stamp.written_at;
 	before->is_young = pbp_carry_over_interval_s != 0 && saved_at <= now &&
@@ -120,7 +118,7 @@ open_before(Before *before, int64 deadline_ns)
 static const uint8 *
 map_before(Before *before, const PbpFileKey *key, PbpCarryEntry *entry)
 {
-	Place	   *place = before->is_open ? hash_search(before->places, key, HASH_FIND, NULL) : NULL;
+	Place	   *place = before->places ? hash_search(before->places, key, HASH_FIND, NULL) : NULL;
 
 	if (place == NULL)
 		return NULL;
@@ -287,7 +285,7 @@ keep_rest(Save *save)
 	HASH_SEQ_STATUS status;
 	Place	   *place;
 
-	if (!save->before.is_open)
+	if (save->before.places == NULL)
 		return true;
 	hash_seq_init(&status, save->before.places);
 	while ((place = hash_seq_search(&status)) != NULL)
@@ -411,7 +409,7 @@ pbp_carry_save(bool quick)
 			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
 	}
-	if (save.before.is_open)
+	if (save.before.places != NULL)
 		pbp_carry_close(&save.before.reader);
 	pbp_segment_end(save.segment);
 	if (saved)
