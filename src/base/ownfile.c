@@ -41,14 +41,15 @@ typedef struct CrashMark
 	uint64		crashes;		/* that count if the server crashes now */
 } CrashMark;
 
-/* When a file was created, in nanoseconds; 0: the file system does not say. */
+/* When the control file was created, in nanoseconds; 0: the file system does not say. */
 static uint64
-birth_time(const char *path)
+birth_time(void)
 {
 #ifdef STATX_BTIME
 	struct statx status;
 
-	if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) == 0 && (status.stx_mask & STATX_BTIME) != 0)
+	if (statx(AT_FDCWD, XLOG_CONTROL_FILE, 0, STATX_BTIME, &status) == 0 &&
+		(status.stx_mask & STATX_BTIME) != 0)
 		return (uint64) status.stx_btime.tv_sec * PBP_NS_PER_S + status.stx_btime.tv_nsec;
 #endif
 	return 0;
@@ -68,7 +69,7 @@ copy_of_cluster(void)
 
 	if (stat(XLOG_CONTROL_FILE, &status) != 0)
 		return 0;
-	return hash_combine64((uint64) status.st_ino, birth_time(XLOG_CONTROL_FILE));
+	return hash_combine64((uint64) status.st_ino, birth_time());
 }
 
 static PbpFileStamp

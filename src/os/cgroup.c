@@ -29,14 +29,14 @@ typedef struct Mount
 
 /* ---- finding the group ---- */
 
-/* True if the word is an element of this list, of which this leaves nothing. */
+/* True if a list of controllers, of which this leaves nothing, has that of memory. */
 static bool
-list_has(char *list, const char *word)
+has_memory(char *controllers)
 {
-	char	   *element;
+	char	   *controller;
 
-	while ((element = strsep(&list, ",")) != NULL)
-		if (strcmp(element, word) == 0)
+	while ((controller = strsep(&controllers, ",")) != NULL)
+		if (strcmp(controller, "memory") == 0)
 			return true;
 	return false;
 }
@@ -83,7 +83,7 @@ read_group_path(PbpCgroupWalk *walk, char *path)
 		if (!group || strlen(group) >= PBP_PATH_BYTES)
 			continue;
 		unnamed = *controllers == '\0';
-		walk->v2 = !list_has(controllers, "memory");
+		walk->v2 = !has_memory(controllers);
 		if (!walk->v2 || unnamed)
 		{
 			memcpy(path, group, strlen(group) + 1);
@@ -160,7 +160,7 @@ find_folder(PbpCgroupWalk *walk, const char *path)
 
 		if (!split_mount(line, &mount) ||
 			strcmp(mount.type, walk->v2 ? "cgroup2" : "cgroup") != 0 ||
-			(!walk->v2 && !list_has(mount.options, "memory")))
+			(!walk->v2 && !has_memory(mount.options)))
 			continue;
 		below = path_below(path, mount.root);
 		if (!below || strlen(mount.root) >= shortest ||
