@@ -217,22 +217,27 @@ put_map(Save *save, const PbpCarryEntry *entry, const void *map)
 	pbp_put_in_new_file(&save->file, map, entry->map_bytes);
 }
 
-/* A file that cannot be opened keeps the map that it had. */
+/* Saves the map that a file had, if any. */
 static void
-keep_map(Save *save, const PbpFileKey *key, const PbpTakenMap *unreadable)
+keep_map(Save *save, const PbpFileKey *key)
 {
 	PbpCarryEntry entry;
 	const uint8 *map = map_before(&save->before, key, &entry);
 
 	if (map != NULL)
 		put_map(save, &entry, map);
+}
+
+static void
+log_unreadable(Save *save, const PbpOsVerdict *verdict)
+{
 	if (save->unreadable_logged)
 		return;
 	save->unreadable_logged = true;
-	errno = unreadable->verdict.error;
+	errno = verdict->error;
 	ereport(LOG,
 			(errcode_for_file_access(),
-			 errmsg("could not open file \"%s\": %m", unreadable->verdict.path),
+			 errmsg("could not open file \"%s\": %m", verdict->path),
 			 errdetail("What was saved before of this and other such files remains.")));
 }
 
@@ -248,7 +253,10 @@ save_file(Save *save, const PbpFileKey *key)
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
 	if (map.verdict.trust == PBP_OS_UNREADABLE)
-		keep_map(save, key, &map);
+	{
+		keep_map(save, key);
+		log_unreadable(save, &map.verdict);
+	}
 	else if (map.any)
 		put_map(save, &entry, map.bytes.data);
 }
@@ -290,12 +298,8 @@ keep_rest(Save *save)
 	hash_seq_init(&status, save->before.places);
 	while ((place = hash_seq_search(&status)) != NULL)
 	{
-		PbpCarryEntry entry;
-		const uint8 *map = place->visited ? NULL :
-			map_before(&save->before, &place->entry.key, &entry);
-
-		if (map != NULL)
-			put_map(save, &entry, map);
+		if (!place->visited)
+			keep_map(save, &place->entry.key);
 		CHECK_FOR_INTERRUPTS();
 		if (pbp_now_ns() >= save->deadline_ns)
 		{
