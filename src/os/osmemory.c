@@ -82,12 +82,9 @@ huge_page_room(const char *root, int64_t page_bytes)
 	return pages > PBP_MAX_MEMORY / page_bytes ? PBP_MAX_MEMORY : pages * page_bytes;
 }
 
-/*
- * Returns false if the kernel gives no information.  What it keeps free counts as
- * used.  Also sets the room that promises leave, and the size of all huge pages.
- */
+/* Returns false if the kernel gives no information.  What it keeps free counts as used. */
 static bool
-read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t *huge_bytes)
+read_machine(const char *root, PbpMemoryUse *machine)
 {
 	enum
 	{
@@ -116,8 +113,8 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t 
 	machine->active_file = bounded(numbers[ACTIVE_FILE].value);
 	machine->file = machine->active_file + bounded(numbers[INACTIVE_FILE].value);
 	machine->anon = bounded(numbers[ANON].value);
-	*promise = promisable(root, numbers[COMMIT_LIMIT].value, numbers[COMMITTED].value);
-	*huge_bytes = between(numbers[HUGE_PAGES].value, PBP_UNKNOWN, PBP_MAX_MEMORY);
+	machine->promise = promisable(root, numbers[COMMIT_LIMIT].value, numbers[COMMITTED].value);
+	machine->huge_bytes = between(numbers[HUGE_PAGES].value, PBP_UNKNOWN, PBP_MAX_MEMORY);
 	return true;
 }
 
@@ -208,12 +205,11 @@ pbp_file_bytes(const char *root)
 {
 	PbpMemoryUse use;
 	PbpCgroupWalk walk;
-	int64_t		ignored;
 
 	pbp_cgroup_walk(&walk, root);
 	if (pbp_next_cgroup(&walk, &use) && use.file != PBP_UNKNOWN)
 		return bounded(use.file);
-	return read_machine(root, &use, &ignored, &ignored) ? use.file : PBP_UNKNOWN;
+	return read_machine(root, &use) ? use.file : PBP_UNKNOWN;
 }
 
 /*
@@ -259,21 +255,21 @@ read_memory(const char *root, PbpOsMemory *memory)
 	PbpMemoryUse machine;
 	PbpMemoryUse group;
 	PbpCgroupWalk walk;
-	int64_t		promise;
 	int64_t		reserve;
 	bool		known;
 
-	known = read_machine(root, &machine, &promise, &memory->huge_bytes);
+	known = read_machine(root, &machine);
 	memory->swaps = machine.swaps;
 	if (!known)
 		return false;
 	reserve = pbp_usual_reserve(machine.limit, machine.anon);
 	memory->limit_bytes = machine.limit;
+	memory->huge_bytes = machine.huge_bytes;
 	memory->private_bytes = machine.anon;
 	memory->cache_bytes = capacity(&machine, &memory->server);
 	limit_growth(available(&machine, &memory->server), reserve, room);
-	if (promise != PBP_NO_LIMIT)
-		limit_growth(promise, reserve, room);
+	if (machine.promise != PBP_NO_LIMIT)
+		limit_growth(machine.promise, reserve, room);
 
 	pbp_cgroup_walk(&walk, root);
 	while (pbp_next_cgroup(&walk, &group))

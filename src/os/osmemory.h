@@ -67,7 +67,10 @@ typedef struct PbpMemoryUse
 	int64_t		anon;			/* private memory; PBP_UNKNOWN possible */
 	int64_t		refaults;		/* pages that were read into the page cache again, ever; only of
 								 * a cgroup; PBP_UNKNOWN possible */
-	bool		swaps;			/* there is free swap space; only of the machine */
+	/* only of the machine: */
+	bool		swaps;			/* there is free swap space */
+	int64_t		promise;		/* what the kernel may still promise; PBP_NO_LIMIT possible */
+	int64_t		huge_bytes;		/* of all huge pages; PBP_UNKNOWN possible */
 } PbpMemoryUse;
 
 /* From a group up to its ancestors, as far as they can be seen from here. */
