@@ -704,6 +704,8 @@ void
 pbp_learner_count(PbpLearner *learner, bool at_once)
 {
 	int64		start = pbp_now_ns();
+	bool		is_first = learner->counted_ns == 0;
+	int64		passed_ns = is_first ? 0 : start - learner->counted_ns;
 	int64		data = pbp_own_bytes().data;
 	PbpScannedBlocks scanned;
 	PbpAccessCounts now;
@@ -712,7 +714,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	if (learner->advice == NULL)
 		return;
 	pbp_count_processes(&learner->sessions, start);
-	if (learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once)
+	if (!is_first && passed_ns < COUNT_NS && !at_once)
 		return;
 	if (start >= learner->find_counted_ns)
 	{
@@ -720,10 +722,10 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
 	pbp_find_table_files(&learner->counted);
-	scanned = note_scans(learner, learner->counted_ns == 0 ? 0 : start - learner->counted_ns, &now);
+	scanned = note_scans(learner, passed_ns, &now);
 	refaults = pbp_os_cache_on ? pbp_refaults("") : PBP_UNKNOWN;
-	if (learner->counted_ns != 0)
-		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);
+	if (!is_first)
+		use_counts(learner, &now, &scanned, refaults, (double) passed_ns / 1e9);
 	note_wal(learner);
 	note_scanned_tables(learner);
 	pbp_advice_facts(learner->advice)->data_pages = data < 0 ? INFINITY : (double) (data / BLCKSZ);
