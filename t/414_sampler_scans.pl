@@ -68,6 +68,22 @@ else
 		FROM pgbufprobe_history(), ($io) AS io WHERE scan_reads > 0", 'the history has what scans have read, found and kept');
 }
 
+# Rows that an index finds one after the other share blocks, so that there are more of them than blocks that all have read.
+ask($node, "CREATE TABLE ordered AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7 * $blocks) AS i");
+ask($node, $_) for 'CREATE INDEX ON ordered (i)', 'VACUUM ANALYZE ordered';
+becomes("(SELECT min(heap_blks_read) FILTER (WHERE relname = 'ordered') > 20 * $blocks
+		AND (SELECT sum(scan_reads) FROM pgbufprobe_history()) > 0.8 * sum(heap_blks_read)
+	FROM pg_statio_user_tables WHERE relname IN ('scanned', 'ordered'))",
+	'scans are counted beside rows that an index finds in the same blocks',
+	('DO $$ BEGIN
+		SET LOCAL enable_indexscan = off;
+		SET LOCAL enable_seqscan = off;
+		FOR j IN 1 .. 30 LOOP PERFORM count(filler) FROM ordered WHERE i <= 700; END LOOP;
+		SET LOCAL enable_bitmapscan = off;
+		SET LOCAL enable_seqscan = on;
+		PERFORM count(filler) FROM ordered;
+	END $$') x 8);
+
 # The pool knows pages by the file, which is another one after TRUNCATE, and only the catalogs know it.
 # At once, so that the statistics never say that it is empty.
 ask($node, "BEGIN; TRUNCATE scanned; INSERT INTO scanned SELECT i, repeat('x', 5000) FROM generate_series(1, $blocks) i; COMMIT");

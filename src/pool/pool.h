@@ -227,7 +227,7 @@ typedef struct PbpScannedTable
 	/* ever, when last counted */
 	int64		fetched;		/* blocks */
 	int64		hits;			/* of these */
-	int64		by_index;		/* rows, each from a block at most */
+	int64		by_index;		/* rows, some of which share blocks */
 	int64		by_scans;		/* rows */
 	int64		changed;		/* rows */
 

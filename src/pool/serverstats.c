@@ -61,18 +61,19 @@ set_counts(PbpScannedTable *table, const PgStat_StatTabEntry *stats)
 	table->changed = stats->tuples_inserted + stats->tuples_updated + stats->tuples_deleted;
 }
 
-/* What scans may have read of a table, in blocks, ever. */
-static inline int64
-blocks_of_scans(const PbpScannedTable *table)
+/* What scans may have read of a table ever, in blocks, if these are as many for each row as others. */
+static inline double
+blocks_by_rows(const PbpScannedTable *table)
 {
-	return table->fetched - table->by_index;
+	return (double) table->fetched * (double) table->by_scans /
+		Max(1, (double) table->by_scans + (double) table->by_index);
 }
 
 static int
 compare_scanned(const void *one, const void *other)
 {
-	int64		blocks = blocks_of_scans(one);
-	int64		other_blocks = blocks_of_scans(other);
+	double		blocks = blocks_by_rows(one);
+	double		other_blocks = blocks_by_rows(other);
 
 	return (blocks < other_blocks) - (blocks > other_blocks);
 }
@@ -82,13 +83,13 @@ static void
 note_table(PbpCounted *found, Oid database, Oid table, const PgStat_StatTabEntry *stats)
 {
 	PbpScannedTable counts = {.database = database,.table = table};
-	int64		least = NBuffers / 4;
+	double		least = NBuffers / 4;
 
 	set_counts(&counts, stats);
 	if (found->ntables == PBP_SCANNED_TABLES)
-		least = blocks_of_scans(&found->tables[PBP_SCANNED_TABLES - 1]);
+		least = blocks_by_rows(&found->tables[PBP_SCANNED_TABLES - 1]);
 	if (stats->live_tuples <= 0 || counts.by_scans < stats->live_tuples ||
-		blocks_of_scans(&counts) <= least)
+		blocks_by_rows(&counts) <= least)
 		return;
 	if (found->ntables < PBP_SCANNED_TABLES)
 		found->ntables++;
@@ -185,8 +186,8 @@ pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table)
 /*
  * What scans have read of a table since the last call; nothing if it was dropped, or its
  * statistics were reset.  The server counts each parallel worker as a scan of its own, but the rows
- * of all together are those of whole scans.  Whatever else reads blocks of the table at that time,
- * such as INSERT, is taken for a part of them.
+ * of all together are those of whole scans.  While the size of the table is unknown, whatever else
+ * reads blocks of it at that time is taken for a part of them, but for rows that an index finds.
  */
 PbpScannedBlocks
 pbp_count_scans(PbpScannedTable *table)
@@ -195,6 +196,7 @@ pbp_count_scans(PbpScannedTable *table)
 													table->table);
 	PbpScannedTable now = *table;
 	double		scans;
+	int64		fetched;
 	int64		blocks;
 	int64		reads;
 
@@ -204,19 +206,22 @@ pbp_count_scans(PbpScannedTable *table)
 	scans = stats->live_tuples > 0 ?
 		(double) (now.by_scans - table->by_scans) / (double) stats->live_tuples : 0;
 	pfree(stats);
-	blocks = blocks_of_scans(&now) - blocks_of_scans(table);
-	reads = now.fetched - table->fetched - (now.hits - table->hits);
+	fetched = now.fetched - table->fetched;
+	blocks = table->most_pages > 0 ? (int64) Min((double) fetched, scans * table->most_pages) :
+		fetched - (now.by_index - table->by_index);
+	reads = fetched - (now.hits - table->hits);
 	now.rows_lately = LATELY * table->rows_lately +
 		(double) Max(0, now.by_index - table->by_index + now.changed - table->changed);
 	*table = now;
 	if (!(scans > 0) || blocks <= 0)
 		return (PbpScannedBlocks) {0};
 
-	if (table->npages == 0)
+	if (table->most_pages > 0)
+		table->npages = table->most_pages;
+	else if (table->npages == 0)
 		table->npages = (double) blocks / scans;
 	else
 		table->npages += PAGES_GAIN * Min(1, scans) * ((double) blocks / scans - table->npages);
-	table->npages = Min(table->npages, table->most_pages > 0 ? table->most_pages : MaxBlockNumber);
 	table->scanned += blocks;
 	if (!pbp_needs_ring(table))
 		return (PbpScannedBlocks) {0};

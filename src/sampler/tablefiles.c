@@ -140,8 +140,9 @@ pbp_find_table_files(PbpCounted *counted)
 	{
 		PbpScannedTable *table = &counted->tables[i];
 
-		if ((!pbp_needs_ring(table) && !OidIsValid(table->file.relNumber)) || know_file(table) ||
-			!OidIsValid(table->database) ||
+		/* of a table that is known to be small, nothing else is needed */
+		if ((table->npages > 0 && !pbp_needs_ring(table) && !OidIsValid(table->file.relNumber)) ||
+			know_file(table) || !OidIsValid(table->database) ||
 			(table->asked_ns != 0 && pbp_now_ns() - table->asked_ns < ASK_AGAIN_NS) ||
 			(nasked > 0 && table->database != question.database))
 			continue;
