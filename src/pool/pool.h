@@ -227,13 +227,13 @@ typedef struct PbpScannedTable
 	/* ever, when last counted */
 	int64		fetched;		/* blocks */
 	int64		hits;			/* of these */
-	int64		by_index;		/* rows, some of which share blocks */
+	int64		by_index;		/* rows that a bitmap has found; some share blocks */
 	int64		by_scans;		/* rows */
 	int64		changed;		/* rows */
 
 	double		npages;			/* that a scan reads; 0: unknown */
 	int64		scanned;		/* blocks that scans have read since it was found */
-	double		rows_lately;	/* that were found by an index, or changed; decays */
+	double		rows_lately;	/* or blocks, that scans did not ask for; decays */
 	PbpLocator	file;			/* InvalidOid: unknown */
 	BlockNumber most_pages;		/* of that file; 0: unknown */
 	int64		asked_ns;		/* when its file was asked for; 0: never */

@@ -16,12 +16,15 @@
 #define PAGES_GAIN			0.25
 
 /*
- * Hardly anything but scans reads a table if it has at most so many rows that are found by an
- * index or changed, for each other read or new page: the sample does not miss their loads.  So
- * much of the sums of these remains at each count, once a second.
+ * Hardly anything but scans reads a table if at most so many of its rows or blocks are asked for
+ * otherwise, for each other read or new page: the sample does not miss their loads.  So much of the
+ * sums of these remains at each count, once a second.
  */
 #define NEGLIGIBLE_ROWS		0.01
 #define LATELY				0.99
+
+/* By which the server's number of live rows may be wrong, and with it how much scans have read. */
+#define LIVE_ROWS_ERROR		0.1
 
 /*
  * Allocations that the background writer has published by now.
@@ -210,10 +213,14 @@ pbp_count_scans(PbpScannedTable *table)
 	blocks = table->most_pages > 0 ? (int64) Min((double) fetched, scans * table->most_pages) :
 		fetched - (now.by_index - table->by_index);
 	reads = fetched - (now.hits - table->hits);
+	if (!(scans > 0))
+		blocks = 0;
+	/* the server counts rows that are found by an index alone for the index, and not here */
 	now.rows_lately = LATELY * table->rows_lately +
-		(double) Max(0, now.by_index - table->by_index + now.changed - table->changed);
+		Max(0, Max((double) (now.by_index - table->by_index + now.changed - table->changed),
+				   (1 - LIVE_ROWS_ERROR) * (double) fetched - (double) blocks));
 	*table = now;
-	if (!(scans > 0) || blocks <= 0)
+	if (blocks <= 0)
 		return (PbpScannedBlocks) {0};
 
 	if (table->most_pages > 0)
