@@ -22,8 +22,9 @@
 #define CHECKED_BY_LOAD		2
 
 /*
- * A page has answers if it is asked about more often than it is loaded.  If a round of questions
- * takes long, and this share of the pages are loaded in it, fewer are remembered.
+ * A page has answers if it is asked about more often than it is loaded, but for loads that come
+ * soon.  If a round of questions takes long, and this share of the pages are loaded in it, fewer
+ * are remembered.
  */
 #define MOST_RETURNS		0.25
 #define FEW_RETURNS			(MOST_RETURNS / 8)
@@ -137,7 +138,7 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 	if (number >= used_places(served) || precedence < served->precedence[number])
 		return -1;
 	is_new = served->precedence[number] == 0 || page->key != key;
-	served->returns += !is_new;
+	served->returns += !is_new && now_ns - page->loaded_ns >= SOON_NS;
 	if (is_new)
 	{
 		*page = (PbpServedPage) {.key = key};

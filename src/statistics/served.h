@@ -64,7 +64,8 @@ typedef struct PbpServed
 	PbpServedPage pages[PBP_SERVED_PAGES];
 	int			checked;		/* where the search for old pages stands */
 	int			halvings;		/* of the places that are used */
-	double		returns;		/* loads of remembered pages in this round of questions */
+	double		returns;		/* loads in this round of questions, but for those soon after
+								 * another one */
 	double		late_share;		/* of loads in the last one, by which answers may be wrong */
 
 	/* These decay. */
