@@ -84,22 +84,6 @@ becomes("(SELECT min(heap_blks_read) FILTER (WHERE relname = 'ordered') > 20 * $
 		PERFORM count(filler) FROM ordered;
 	END $$') x 8);
 
-# The server counts rows that an index finds without a bitmap for the index.  A table that has such lookups, which read it
-# into the pool, is not read by scans alone.
-ask($node, "CREATE TABLE looked_up AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 28000) AS i");
-ask($node, $_) for 'CREATE INDEX ON looked_up (i)', 'VACUUM ANALYZE looked_up';
-becomes(q{(SELECT seq_scan >= 20 FROM pg_stat_user_tables WHERE relname = 'looked_up') AND (SELECT self_error > -0.2 FROM pgbufprobe_status())},
-	'loads of a table that is scanned and looked up are seen',
-	('DO $$ DECLARE found text; wanted int; BEGIN
-		SET LOCAL enable_bitmapscan = off;
-		SET LOCAL enable_seqscan = off;
-		FOR j IN 1 .. 5000 LOOP
-			wanted := 1 + floor(random() * 28000);
-			SELECT filler INTO found FROM looked_up WHERE i = wanted;
-		END LOOP;
-	END $$') x 4,
-	('SELECT count(filler) FROM looked_up') x 2);
-
 # The pool knows pages by the file, which is another one after TRUNCATE, and only the catalogs know it.
 # At once, so that the statistics never say that it is empty.
 ask($node, "BEGIN; TRUNCATE scanned; INSERT INTO scanned SELECT i, repeat('x', 5000) FROM generate_series(1, $blocks) i; COMMIT");
