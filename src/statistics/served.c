@@ -265,8 +265,11 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	unknown /= loads + unknown;
 	more->value = served_more / loads;
 	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
-		unknown * (differing / loads + fabs(more->value)) + served->late_share * (1 - share);
-	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
+		unknown * (differing / loads + fabs(more->value));
+	if (more->error > PBP_SERVED_LARGEST_ERROR)
+		return NAN;
+	more->error += served->late_share * (1 - share);
+	return share;
 }
 
 /* The share of misses that the page cache serves more than the simulated one. */
