@@ -64,7 +64,7 @@ set_counts(PbpScannedTable *table, const PgStat_StatTabEntry *stats)
 	table->changed = stats->tuples_inserted + stats->tuples_updated + stats->tuples_deleted;
 }
 
-/* What scans may have read of a table ever, in blocks, if these are as many for each row as others. */
+/* What scans may have read of a table ever, in blocks, if all rows take as many. */
 static inline double
 blocks_by_rows(const PbpScannedTable *table)
 {
@@ -187,10 +187,23 @@ pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table)
 }
 
 /*
+ * Of the blocks that were fetched, those of so many scans.  While the size of the table is unknown,
+ * whatever else reads blocks of it is taken for a part of them, but for rows that an index finds.
+ */
+static int64
+blocks_of_scans(const PbpScannedTable *table, double scans, int64 fetched, int64 by_index)
+{
+	if (!(scans > 0))
+		return 0;
+	if (table->most_pages > 0)
+		return (int64) Min((double) fetched, scans * table->most_pages);
+	return fetched - by_index;
+}
+
+/*
  * What scans have read of a table since the last call; nothing if it was dropped, or its
  * statistics were reset.  The server counts each parallel worker as a scan of its own, but the rows
- * of all together are those of whole scans.  While the size of the table is unknown, whatever else
- * reads blocks of it at that time is taken for a part of them, but for rows that an index finds.
+ * of all together are those of whole scans.
  */
 PbpScannedBlocks
 pbp_count_scans(PbpScannedTable *table)
@@ -200,6 +213,7 @@ pbp_count_scans(PbpScannedTable *table)
 	PbpScannedTable now = *table;
 	double		scans;
 	int64		fetched;
+	int64		by_index;
 	int64		blocks;
 	int64		reads;
 
@@ -210,14 +224,12 @@ pbp_count_scans(PbpScannedTable *table)
 		(double) (now.by_scans - table->by_scans) / (double) stats->live_tuples : 0;
 	pfree(stats);
 	fetched = now.fetched - table->fetched;
-	blocks = table->most_pages > 0 ? (int64) Min((double) fetched, scans * table->most_pages) :
-		fetched - (now.by_index - table->by_index);
+	by_index = now.by_index - table->by_index;
+	blocks = blocks_of_scans(table, scans, fetched, by_index);
 	reads = fetched - (now.hits - table->hits);
-	if (!(scans > 0))
-		blocks = 0;
 	/* the server counts rows that are found by an index alone for the index, and not here */
 	now.rows_lately = LATELY * table->rows_lately +
-		Max(0, Max((double) (now.by_index - table->by_index + now.changed - table->changed),
+		Max(0, Max((double) (by_index + now.changed - table->changed),
 				   (1 - LIVE_ROWS_ERROR) * (double) fetched - (double) blocks));
 	*table = now;
 	if (blocks <= 0)

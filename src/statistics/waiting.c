@@ -351,7 +351,7 @@ error_of_scale(const PbpWaitingInput *input)
 		today;
 }
 
-/* By what is uncertain of the shares of reads, which are those of a size or a difference to today. */
+/* By what is uncertain of the shares of reads, of a size or of its difference to today. */
 static double
 error_of_reads(const PbpWaitingInput *input, double miss_error, double storage_error,
 			   double scan_error, ReadShares shares)
