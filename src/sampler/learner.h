@@ -24,6 +24,7 @@
 typedef struct PbpTimedReads
 {
 	int64		ns[PBP_READ_TIMES];
+	int			reading[PBP_READ_TIMES];	/* sessions, when it began; from storage only */
 	int64		nreads;			/* ever */
 	bool		may_read;		/* in this call, still */
 } PbpTimedReads;

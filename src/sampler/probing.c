@@ -75,14 +75,17 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 {
 	PbpTimedReads *reads = cached ? &probing->os_reads : &probing->storage_reads;
 	int64		start = pbp_now_ns();
-	int64		read_ns;
+	int			number = reads->nreads % PBP_READ_TIMES;
+	int			reading;
 
 	if (!reads->may_read ||
 		pbp_advice_holds(probing->advice, probing->served.pages[probe->page].key))
 		return;
-	if (pbp_os_time_read(file, probe->block, &read_ns))
+	reading = cached ? 0 : pbp_count_working().reading;
+	if (pbp_os_time_read(file, probe->block, &reads->ns[number]))
 	{
-		reads->ns[reads->nreads++ % PBP_READ_TIMES] = read_ns;
+		reads->reading[number] = reading;
+		reads->nreads++;
 		reads->may_read = false;
 		if (!cached)
 			pbp_os_drop_blocks(file, probe->block, 1);

@@ -16,6 +16,7 @@
 
 #include "catalog/pg_tablespace_d.h"
 #include "common/relpath.h"
+#include "postmaster/postmaster.h"
 
 #include "sampler/history.h"
 
@@ -101,12 +102,17 @@ is_compared(const PbpCompared *figure, double most)
 static bool
 are_times(const PbpReadTimes *times)
 {
+	const PbpQueue *queue = &times->queue;
+
 	return REALS_OR_NAN(0, MANY, times->os.value, times->os.error,
 						times->storage.value, times->storage.error,
 						times->scan.value, times->scan.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
-		REALS(0, 1, times->queued) && REALS(0, MANY, times->sessions, times->uncertain) &&
+		REALS(0, 1, queue->alone, queue->service, queue->beside, queue->most_service,
+			  queue->least_beside) &&
+		REALS(0, MAX_BACKENDS, queue->sessions) &&
+		REALS(0, MANY, queue->between, times->uncertain) &&
 		is_bool(&times->measured);
 }
 

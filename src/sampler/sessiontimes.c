@@ -238,9 +238,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 									   (PbpFigure) {today.storage->scans.value / scans,
 									   today.storage->scans.error / scans});
 	waiting = today.storage->ratio.value * today.accesses * report->times.storage.value / 1e9;
-	report->times.queued = pbp_queued_share(storage->ns, pbp_ntimes(storage), waiting);
-	report->times.sessions = fmax(times->most_working,
-								  isnan(report->active_ms) ? 0 : report->active_ms / 1e3);
+	report->times.queue = pbp_queue_of_reads(storage->ns, storage->reading, pbp_ntimes(storage),
+											 report->times.storage.value, waiting,
+											 times->most_working);
 	pbp_time_writes(&report->times, mean_ns(times->timed_writes), waiting,
 					today.misses, report->totals.dirty_evictions);
 }

@@ -49,18 +49,6 @@
 #define ENOUGH_DIRTY		100.0
 
 /*
- * One of so many reads finds no queue, if any does.  With a limit of operations a second, reads are
- * quick for a part of each slice of time, even if sessions wait nine tenths of theirs.
- */
-#define QUICK_READS			10
-
-/*
- * How busy storage may be.  Towards 1, queues grow without limit, and beyond this, only a bound of
- * what one more storage read costs is known: ten times its own time.
- */
-#define MOST_BUSY			0.9
-
-/*
  * A scan is read ahead, so that one of its blocks takes a part of the time of a read by itself:
  * hardly any of it, where each read takes milliseconds, or up to this share, where a device is
  * limited in operations and in bytes.
@@ -94,31 +82,6 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 	for (int i = 0; i < ntimes; i++)
 		squares += ((double) ns[i] - mean) * ((double) ns[i] - mean);
 	return (PbpFigure) {mean, PBP_DEVIATIONS * sqrt(squares / (ntimes - 1) / ntimes)};
-}
-
-/*
- * A read that waits for no other one takes the longest of the quickest times.  Reads that differ
- * for other reasons seem to wait, too.  But before a device that serves one after the other, a read
- * finds as many as wait on average, and takes as many times longer.
- */
-double
-pbp_queued_share(const int64_t *ns, int ntimes, double waiting)
-{
-	double		mean = pbp_mean_time(ns, ntimes).value;
-	int64_t		quick = 0;
-
-	if (!(mean > 0 && waiting > 0))
-		return 0;
-	for (int i = 0; i < ntimes; i++)
-	{
-		int			quicker = 0;
-
-		for (int j = 0; j < ntimes; j++)
-			quicker += ns[j] < ns[i];
-		if (quicker <= ntimes / QUICK_READS && ns[i] > quick)
-			quick = ns[i];
-	}
-	return fmax(0, fmin(1 - (double) quick / mean, 1 - 1 / (1 + waiting)));
 }
 
 double
@@ -296,28 +259,13 @@ storage_work(const PbpReadTimes *read_times, ReadShares shares)
 							 shares.scanned * read_times->scan.value / read_times->storage.value);
 }
 
-/*
- * What a queue adds to the storage reads here, as a number of today's.  If sessions do as much work
- * as today, a read that would take s without a queue takes t = s / (1 - queued) today and
- * s / (1 - r * queued) with r times as many reads, so that each one more costs all of them
- * t / (1 - r * queued).  If sessions use all the time that they save for more work, the queue stays
- * as long as it is, and each one more costs t.  The truth is anything between, so this is half of
- * the difference, and as uncertain as it is large.
- *
- * A queue has no more reads than there are sessions: the last one waits for all n - 1 others, so
- * that a read takes no longer than n * s.  Today's waits for those of others, too, and not for its
- * own, so that s is at most t * (1 - queued * (n - 1) / n).
- */
-static double
+/* What the queue adds to the storage reads here, as a number of today's. */
+static PbpFigure
 reads_queued(const PbpReadTimes *read_times, double today, double here)
 {
-	double		queued = read_times->queued;
-	double		busy = fmin(MOST_BUSY, here / today * queued);
-	double		longest = read_times->sessions > 0 ?
-		fmax(1, read_times->sessions - (read_times->sessions - 1) * queued) : INFINITY;
+	PbpFigure	time = pbp_time_in_queue(&read_times->queue, here / today);
 
-	return queued == 0 ? 0 :
-		fmin((here - today) * busy / (1 - busy), here * (longest - 1)) / 2;
+	return (PbpFigure) {times(here, time.value - 1), times(here, time.error)};
 }
 
 /*
@@ -376,17 +324,18 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	ReadShares	reads = shares_of(misses, storage);
 	double		work_today = storage_work(read_times, today);
 	double		work_here = storage_work(read_times, reads);
-	double		queued = reads_queued(read_times, work_today, work_here);
+	PbpFigure	queued = reads_queued(read_times, work_today, work_here);
 	/* what the queue adds to an error of the storage reads here */
 	double		storage_error = storage->ratio.change_error;
-	double		steeper = (reads_queued(read_times, work_today, work_here + storage_error) -
+	double		steeper = (reads_queued(read_times, work_today, work_here + storage_error).value -
 						   reads_queued(read_times, work_today,
-										fmax(0, work_here - storage_error))) / 2;
-	ReadShares	here = {reads.served, reads.storage + queued, reads.scanned, reads.written};
+										fmax(0, work_here - storage_error)).value) / 2;
+	ReadShares	here = {reads.served, reads.storage + queued.value, reads.scanned, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
 						here.scanned - today.scanned, here.written - today.written};
 	PbpFigure	held_up = ns_held_up(read_times, reads, today);
-	double		queue_error = times(queued, read_times->storage.value);
+	double		queue_error = times(queued.error, read_times->storage.value +
+										read_times->storage.error);
 	double		change = ns_of(read_times, more) + held_up.value;
 	double		by_itself = error_of_reads(input, misses->ratio.error,
 										   storage->ratio.error + steeper, storage->scans.error,

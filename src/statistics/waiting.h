@@ -12,6 +12,7 @@
 
 #include "base/stats.h"
 #include "statistics/figures.h"
+#include "statistics/queue.h"
 
 /* Share of today's figure by which another size may be worse. */
 #define PBP_TOLERATED_LOSS	0.03
@@ -29,8 +30,7 @@ typedef struct PbpReadTimes
 	PbpFigure	held_up;		/* reads, by each page that is written more than
 								 * today; 0 unless sessions wait for storage */
 	PbpFigure	scan;			/* of a block that a large scan reads from storage */
-	double		queued;			/* share of a storage read's time, see pbp_queued_share() */
-	double		sessions;		/* most that worked at once lately; 0: unknown */
+	PbpQueue	queue;			/* of storage reads */
 } PbpReadTimes;
 
 /* What all sizes are compared with. */
@@ -105,12 +105,6 @@ extern double pbp_working_ms(double active_ms, double counted_ms);
 extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
-
-/*
- * The share of a storage read's time in which it waits for other reads, from times of some, and
- * from how many sessions wait for storage, on average.  0: none, or unknown.
- */
-extern double pbp_queued_share(const int64_t *ns, int ntimes, double waiting);
 
 /* At one size: the share of misses that wait for storage, and what a read takes; NaN: unknown. */
 extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
