@@ -113,7 +113,7 @@ are_times(const PbpReadTimes *times)
 			  queue->least_beside) &&
 		REALS(0, MAX_BACKENDS, queue->sessions) &&
 		REALS(0, MANY, queue->between, times->uncertain) &&
-		is_bool(&times->measured);
+		is_bool(&queue->limited) && is_bool(&times->measured);
 }
 
 static bool

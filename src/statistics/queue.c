@@ -15,11 +15,11 @@
 
 #include "base/stats.h"
 
-/* Two more than what is fitted to them are the least from which an error follows. */
-#define ENOUGH_TIMES		5
-
 /* How exactly shares of a read's time are found by halving. */
 #define SOLVED				1e-6
+
+/* Reads delay each other by so many times as much as one after the other could, not by chance. */
+#define MORE_THAN_SERVED	1.5
 
 /*
  * What a read takes before a device that serves one after the other, if each session reads again
@@ -65,11 +65,11 @@ time_beside(const PbpQueue *queue, double service)
 	return beside;
 }
 
-/* What a line through times of reads has, by how many sessions were reading. */
+/* The line through times of reads by how many sessions were reading. */
 typedef struct Line
 {
-	double		alone;			/* while none is, as a share of the mean */
-	PbpFigure	slope;			/* nanoseconds for each one */
+	PbpFigure	slope;			/* nanoseconds for each session */
+	double		alone;			/* where it begins, as a share of the mean */
 } Line;
 
 static Line
@@ -78,8 +78,8 @@ line_of_times(const int64_t *ns, const int *reading, int ntimes)
 	double		mean_reading = 0;
 	double		mean = 0;
 	double		squares = 0;
-	double		slope = 0;
 	double		scatter = 0;
+	PbpFigure	slope = {0, 0};
 
 	for (int i = 0; i < ntimes; i++)
 	{
@@ -88,22 +88,19 @@ line_of_times(const int64_t *ns, const int *reading, int ntimes)
 	}
 	for (int i = 0; i < ntimes; i++)
 		squares += (reading[i] - mean_reading) * (reading[i] - mean_reading);
-	/* anything that is possible */
-	if (ntimes < ENOUGH_TIMES || squares < 0.5)
-		return (Line) {0, {0, INFINITY}};
+	/* all had as many others: anything is possible */
+	if (squares < 0.5)
+		return (Line) {{0, INFINITY}, 0};
 	for (int i = 0; i < ntimes; i++)
-		slope += (reading[i] - mean_reading) * ((double) ns[i] - mean) / squares;
+		slope.value += (reading[i] - mean_reading) * ((double) ns[i] - mean) / squares;
 	for (int i = 0; i < ntimes; i++)
 	{
-		double		off = (double) ns[i] - mean - slope * (reading[i] - mean_reading);
+		double		off = (double) ns[i] - mean - slope.value * (reading[i] - mean_reading);
 
 		scatter += off * off / (ntimes - 2);
 	}
-	return (Line)
-	{
-		.alone = fmax(0, fmin(1, 1 - slope * mean_reading / mean)),
-		.slope = {slope, PBP_DEVIATIONS * sqrt(scatter / squares)},
-	};
+	slope.error = PBP_DEVIATIONS * sqrt(scatter / squares);
+	return (Line) {slope, 1 - slope.value * mean_reading / mean};
 }
 
 PbpQueue
@@ -112,7 +109,7 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 {
 	Line		line = line_of_times(ns, reading, ntimes);
 	PbpFigure	slope = line.slope;
-	PbpQueue	queue = {.sessions = rint(fmax(1, sessions)),.alone = line.alone};
+	PbpQueue	queue = {.sessions = rint(fmax(1, sessions))};
 	double		longest;
 
 	if (!(waiting > 0 && sessions > 0 && mean_ns > 0))
@@ -123,6 +120,8 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 	queue.most_service = fmax(0, fmin(longest, (slope.value + slope.error) / mean_ns));
 	queue.beside = time_beside(&queue, queue.service);
 	queue.least_beside = time_beside(&queue, queue.most_service);
+	queue.limited = slope.value - slope.error > MORE_THAN_SERVED * longest * mean_ns;
+	queue.alone = fmax(0, fmin(1, line.alone));
 	return queue;
 }
 
@@ -135,9 +134,12 @@ relative_time(const PbpQueue *queue, double service, double beside, double reads
 }
 
 /*
- * Where fewer are read, none takes longer than today, nor less than one that finds no other, and
- * the device works no faster than it can ("asymptotic bounds").  Where more are read, none takes
- * less than today, and the longest service counts: until it has happened, nobody knows.
+ * At a limit of operations, storage serves as many reads as today, unless sessions need fewer: then
+ * all are quick.
+ *
+ * Otherwise, where fewer are read, none takes longer than today, nor less than one that finds no
+ * other, and the device works no faster than it can ("asymptotic bounds").  Where more are read,
+ * none takes less than today, and the longest service counts: until it has happened, nobody knows.
  */
 PbpFigure
 pbp_time_in_queue(const PbpQueue *queue, double reads)
@@ -147,13 +149,18 @@ pbp_time_in_queue(const PbpQueue *queue, double reads)
 
 	if (queue->sessions == 0 || !(reads > 0) || isinf(reads) || reads == 1)
 		return (PbpFigure) {1, 0};
+	if (queue->limited)
+	{
+		time = fmax(queue->alone, 1 + queue->between - queue->between / reads);
+		return (PbpFigure) {time, fabs(1 - time)};
+	}
 	if (reads > 1)
 	{
 		time = relative_time(queue, queue->most_service, queue->least_beside, reads);
 		return (PbpFigure) {time, time - 1};
 	}
 	time = relative_time(queue, queue->service, queue->beside, reads);
-	least = fmax(queue->alone,
+	least = fmax(queue->least_beside + queue->most_service,
 				 queue->sessions * queue->most_service - queue->between / reads);
 	return (PbpFigure) {time, fmax(1 - time, time - least)};
 }

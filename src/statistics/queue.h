@@ -9,6 +9,7 @@
 #ifndef PBP_QUEUE_H
 #define PBP_QUEUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/stats.h"
@@ -18,11 +19,13 @@ typedef struct PbpQueue
 {
 	double		sessions;		/* most that worked at once lately */
 	double		between;		/* from the end of a session's read to its next one */
-	double		alone;			/* what a read takes while no session is reading, at least */
 	double		service;		/* by which a read delays each other one */
 	double		beside;			/* what a read takes besides, with that service */
 	double		most_service;	/* the upper end of its interval, and what it takes besides */
 	double		least_beside;
+	bool		limited;		/* reads delay each other by more than one could: there is a limit of
+								 * operations in a second, and they are quick until it is reached */
+	double		alone;			/* what a read takes below it */
 } PbpQueue;
 
 /*

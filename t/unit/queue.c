@@ -73,9 +73,6 @@ unknown_queues(void)
 	}
 	queue = pbp_queue_of_reads(ns, reading, 20, 2e6, 2, 4);
 	ok(queue.service == 0 && queue.most_service > 0.3 && queue.least_beside < 1e-5, "if there were as many others each time, they may not matter, or be all");
-	reading[3] = 3;
-	queue = pbp_queue_of_reads(ns, reading, 4, 2e6, 2, 4);
-	ok(queue.service == 0 && queue.most_service > 0.3, "so they may by four times");
 	for (int i = 0; i < 20; i++)
 	{
 		reading[i] = i % 2;
@@ -89,6 +86,30 @@ unknown_queues(void)
 	ok(is(pbp_time_in_queue(&queue, 0.1), 1, 1, 1) && is(pbp_time_in_queue(&queue, INFINITY), 1, 1, 1), "or where that is unknown");
 	queue = pbp_queue_of_reads(ns, reading, 20, 2e6, 9, 4);
 	ok(queue.between == 0 && queue.most_service <= 0.25, "no more sessions wait than there are");
+}
+
+/* Of four sessions, two wait on average: at times none, or all. */
+static void
+limits_of_operations(void)
+{
+	int64_t		ns[20];
+	int			reading[20];
+	PbpQueue	queue;
+
+	for (int i = 0; i < 20; i++)
+	{
+		reading[i] = i % 2 * 4;
+		ns[i] = 100000 + 2475000 * reading[i];
+	}
+	queue = pbp_queue_of_reads(ns, reading, 20, 1e6, 2, 4);
+	ok(queue.limited && near(queue.between, 1) && near(queue.alone, 0.1 / 5.05), "reads delay each other by more than storage is busy: a limit of operations");
+	ok(is(pbp_time_in_queue(&queue, 0.8), 0.5, 0.75, 1), "fewer reads, as many in a second: sessions do more between them");
+	ok(is(pbp_time_in_queue(&queue, 0.3), 2 * queue.alone - 1, queue.alone, 1), "below the limit, all are quick");
+	ok(is(pbp_time_in_queue(&queue, 2), 1, 1.5, 2), "more reads wait longer, until as many are served");
+	for (int i = 0; i < 20; i++)
+		ns[i] = 100000 + 300000 * reading[i];
+	queue = pbp_queue_of_reads(ns, reading, 20, 1e6, 2, 4);
+	ok(!queue.limited && near(queue.service, 0.3), "a device that is as busy as possible is none");
 }
 
 /* Of all queues, more reads mean that all of them wait longer. */
@@ -319,6 +340,7 @@ main(void)
 {
 	known_queues();
 	unknown_queues();
+	limits_of_operations();
 	all_queues();
 	simulated_devices();
 	return end_of_tests();
