@@ -302,31 +302,47 @@ compare_scans(const Advice *advice, int cache)
 /* ---- rows ---- */
 
 /*
- * What neither chance nor time shows.  While the cache was filled again, the load may have been one
- * for which it is no other than today's.
+ * What no look saw, or was skipped, may all have been another load.  While the cache was filled
+ * again, the load may have been one for which it is no other than today's.
  */
+static double
+error_of_unknown_load(const Advice *advice, int cache)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+	double		share = waiting_share(advice, cache, NO_GROUP);
+	double		today = waiting_share(advice, reference_of(cache), NO_GROUP);
+	double		doubt = simulated_cache(advice, cache)->refilling ? 0 :
+		pbp_doubtful_reads_share(advice, cache);
+
+	return doubt + error_of_unseen(advice, share) + misses_above(advice, cache)->value *
+		skipped_share(counted->skipped, counted->baseline_misses) * fabs(share - today);
+}
+
+/* What neither chance nor time shows: errors that have nothing to do with each other. */
 static double
 error_of_storage_model(const Advice *advice, int cache)
 {
 	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	const CacheCounters *counted = cache_counters(advice, cache);
 	const PbpEstimate *misses = misses_above(advice, cache);
-	double		doubt = simulated->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
 	double		share = waiting_share(advice, cache, NO_GROUP);
-	double		today = waiting_share(advice, reference_of(cache), NO_GROUP);
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
 	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
+	double		errors[] = {
+		share * misses->model / fmax(1e-9, misses->value),
+		CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)),
+		CLOSE_CALL_WEIGHT * share * close_calls,
+		error_of_curve(advice, cache),
+		simulated->settled ? 0 : UNSETTLED_ERROR * share,
+		SCANS_WEIGHT * share * error_of_scans(advice, cache),
+		error_of_skipped_scans(advice, cache, share),
+		error_by_kernel(advice, cache)
+	};
+	double		squares = 0;
 
-	return share * misses->model + doubt + error_of_unseen(advice, share) +
-		misses->value * (CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)) +
-						 CLOSE_CALL_WEIGHT * share * close_calls +
-						 error_of_curve(advice, cache) +
-						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
-						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
-						 error_of_skipped_scans(advice, cache, share) +
-						 skipped_share(counted->skipped, counted->baseline_misses) *
-						 fabs(share - today) +
-						 error_by_kernel(advice, cache));
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		squares += errors[i] * errors[i];
+	return misses->value * sqrt(squares) + error_of_unknown_load(advice, cache);
 }
 
 /* NaN: unknown. */

@@ -578,7 +578,7 @@ doubt_what_waits(void)
 		doubtful[i] = storage_row_of(advice, i == 0 ? TODAY : 0);
 		printf("# %.4f +- %.4f, in doubt +- %.4f\n", known[i].ratio.value, known[i].ratio.error, doubtful[i].ratio.error);
 	}
-	ok(near(doubtful[0].ratio.error - known[0].ratio.error, 0.02 * row_of(advice, TODAY).ratio.value), "what is in doubt of today's misses is in doubt of its storage reads");
+	ok(doubtful[0].ratio.error > known[0].ratio.error && doubtful[0].ratio.error >= 0.02 * row_of(advice, TODAY).ratio.value, "what is in doubt of today's misses is in doubt of its storage reads");
 	ok(known[1].ratio.value < 0.001 && doubtful[1].ratio.error - known[1].ratio.error < 0.01 * row_of(advice, 0).ratio.value,
 	   "but less of those of a size where none waits");
 	probed_finish(&probed);
