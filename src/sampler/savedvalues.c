@@ -109,8 +109,8 @@ are_times(const PbpReadTimes *times)
 						times->scan.value, times->scan.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
-		REALS(0, 1, queue->alone, queue->service, queue->beside, queue->most_service,
-			  queue->least_beside) &&
+		REALS(0, 1, queue->service, queue->beside, queue->most_service, queue->least_beside,
+			  queue->quick) &&
 		REALS(0, MAX_BACKENDS, queue->sessions) &&
 		REALS(0, MANY, queue->between, times->uncertain) &&
 		is_bool(&queue->limited) && is_bool(&times->measured);

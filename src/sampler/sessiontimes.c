@@ -227,6 +227,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		scans = report->totals.scan_reads / report->totals.accesses;
 	double		working_ms = pbp_working_ms(times->active_ms, times->counted.working_ms);
 	double		waiting;
+	double		scanning;
 
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
 	report->times = pbp_read_times(pbp_mean_time(os->ns, pbp_ntimes(os)),
@@ -238,8 +239,10 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 									   (PbpFigure) {today.storage->scans.value / scans,
 									   today.storage->scans.error / scans});
 	waiting = today.storage->ratio.value * today.accesses * report->times.storage.value / 1e9;
+	scanning = today.storage->scans.value > 0 ?
+		today.storage->scans.value * today.accesses * report->times.scan.value / 1e9 : 0;
 	report->times.queue = pbp_queue_of_reads(storage->ns, storage->reading, pbp_ntimes(storage),
-											 report->times.storage.value, waiting,
+											 report->times.storage.value, waiting + scanning,
 											 times->most_working);
 	pbp_time_writes(&report->times, mean_ns(times->timed_writes), waiting,
 					today.misses, report->totals.dirty_evictions);

@@ -65,15 +65,9 @@ time_beside(const PbpQueue *queue, double service)
 	return beside;
 }
 
-/* The line through times of reads by how many sessions were reading. */
-typedef struct Line
-{
-	PbpFigure	slope;			/* nanoseconds for each session */
-	double		alone;			/* where it begins, as a share of the mean */
-} Line;
-
-static Line
-line_of_times(const int64_t *ns, const int *reading, int ntimes)
+/* How many nanoseconds longer a read takes for each session that was reading when it began. */
+static PbpFigure
+slope_of_times(const int64_t *ns, const int *reading, int ntimes)
 {
 	double		mean_reading = 0;
 	double		mean = 0;
@@ -90,7 +84,7 @@ line_of_times(const int64_t *ns, const int *reading, int ntimes)
 		squares += (reading[i] - mean_reading) * (reading[i] - mean_reading);
 	/* all had as many others: anything is possible */
 	if (squares < 0.5)
-		return (Line) {{0, INFINITY}, 0};
+		return (PbpFigure) {0, INFINITY};
 	for (int i = 0; i < ntimes; i++)
 		slope.value += (reading[i] - mean_reading) * ((double) ns[i] - mean) / squares;
 	for (int i = 0; i < ntimes; i++)
@@ -100,15 +94,33 @@ line_of_times(const int64_t *ns, const int *reading, int ntimes)
 		scatter += off * off / (ntimes - 2);
 	}
 	slope.error = PBP_DEVIATIONS * sqrt(scatter / squares);
-	return (Line) {slope, 1 - slope.value * mean_reading / mean};
+	return slope;
+}
+
+/* The mean of the times below the mean, as a share of that. */
+static double
+quick_share(const int64_t *ns, int ntimes)
+{
+	double		mean = 0;
+	double		quick = 0;
+	int			nquick = 0;
+
+	for (int i = 0; i < ntimes; i++)
+		mean += (double) ns[i] / ntimes;
+	for (int i = 0; i < ntimes; i++)
+		if ((double) ns[i] < mean)
+		{
+			quick += (double) ns[i];
+			nquick++;
+		}
+	return nquick > 0 ? quick / nquick / mean : 1;
 }
 
 PbpQueue
 pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mean_ns,
 				   double waiting, double sessions)
 {
-	Line		line = line_of_times(ns, reading, ntimes);
-	PbpFigure	slope = line.slope;
+	PbpFigure	slope = slope_of_times(ns, reading, ntimes);
 	PbpQueue	queue = {.sessions = rint(fmax(1, sessions))};
 	double		longest;
 
@@ -121,7 +133,7 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 	queue.beside = time_beside(&queue, queue.service);
 	queue.least_beside = time_beside(&queue, queue.most_service);
 	queue.limited = slope.value - slope.error > MORE_THAN_SERVED * longest * mean_ns;
-	queue.alone = fmax(0, fmin(1, line.alone));
+	queue.quick = quick_share(ns, ntimes);
 	return queue;
 }
 
@@ -151,7 +163,7 @@ pbp_time_in_queue(const PbpQueue *queue, double reads)
 		return (PbpFigure) {1, 0};
 	if (queue->limited)
 	{
-		time = fmax(queue->alone, 1 + queue->between - queue->between / reads);
+		time = fmax(queue->quick, 1 + queue->between - queue->between / reads);
 		return (PbpFigure) {time, fabs(1 - time)};
 	}
 	if (reads > 1)

@@ -25,7 +25,7 @@ typedef struct PbpQueue
 	double		least_beside;
 	bool		limited;		/* reads delay each other by more than one could: there is a limit of
 								 * operations in a second, and they are quick until it is reached */
-	double		alone;			/* what a read takes below it */
+	double		quick;			/* what a read takes below it */
 } PbpQueue;
 
 /*

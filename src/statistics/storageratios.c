@@ -329,7 +329,6 @@ error_of_storage_model(const Advice *advice, int cache)
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
 	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
 	double		errors[] = {
-		share * misses->model / fmax(1e-9, misses->value),
 		CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)),
 		CLOSE_CALL_WEIGHT * share * close_calls,
 		error_of_curve(advice, cache),
@@ -342,7 +341,8 @@ error_of_storage_model(const Advice *advice, int cache)
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		squares += errors[i] * errors[i];
-	return misses->value * sqrt(squares) + error_of_unknown_load(advice, cache);
+	return hypot(share * misses->model, misses->value * sqrt(squares)) +
+		error_of_unknown_load(advice, cache);
 }
 
 /* NaN: unknown. */
