@@ -97,9 +97,9 @@ slope_of_times(const int64_t *ns, const int *reading, int ntimes)
 	return slope;
 }
 
-/* The mean of the times below the mean, as a share of that. */
+/* The mean of the times below the mean. */
 static double
-quick_share(const int64_t *ns, int ntimes)
+quick_time(const int64_t *ns, int ntimes)
 {
 	double		mean = 0;
 	double		quick = 0;
@@ -113,7 +113,7 @@ quick_share(const int64_t *ns, int ntimes)
 			quick += (double) ns[i];
 			nquick++;
 		}
-	return nquick > 0 ? quick / nquick / mean : 1;
+	return nquick > 0 ? quick / nquick : mean;
 }
 
 PbpQueue
@@ -133,7 +133,8 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 	queue.beside = time_beside(&queue, queue.service);
 	queue.least_beside = time_beside(&queue, queue.most_service);
 	queue.limited = slope.value - slope.error > MORE_THAN_SERVED * longest * mean_ns;
-	queue.quick = quick_share(ns, ntimes);
+	/* probes meet more slow reads than sessions, which do little else meanwhile */
+	queue.quick = fmin(1, quick_time(ns, ntimes) / mean_ns);
 	return queue;
 }
 
