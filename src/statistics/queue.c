@@ -97,23 +97,26 @@ slope_of_times(const int64_t *ns, const int *reading, int ntimes)
 	return slope;
 }
 
-/* The mean of the times below the mean. */
+/* The mean of such a share of the times, the quickest ones. */
 static double
-quick_time(const int64_t *ns, int ntimes)
+quick_time(const int64_t *ns, int ntimes, double share)
 {
-	double		mean = 0;
 	double		quick = 0;
 	int			nquick = 0;
 
 	for (int i = 0; i < ntimes; i++)
-		mean += (double) ns[i] / ntimes;
-	for (int i = 0; i < ntimes; i++)
-		if ((double) ns[i] < mean)
+	{
+		int			quicker = 0;
+
+		for (int j = 0; j < ntimes; j++)
+			quicker += ns[j] < ns[i];
+		if (quicker < share * ntimes)
 		{
 			quick += (double) ns[i];
 			nquick++;
 		}
-	return nquick > 0 ? quick / nquick : mean;
+	}
+	return nquick > 0 ? quick / nquick : 0;
 }
 
 PbpQueue
@@ -133,8 +136,8 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 	queue.beside = time_beside(&queue, queue.service);
 	queue.least_beside = time_beside(&queue, queue.most_service);
 	queue.limited = slope.value - slope.error > MORE_THAN_SERVED * longest * mean_ns;
-	/* probes meet more slow reads than sessions, which do little else meanwhile */
-	queue.quick = fmin(1, quick_time(ns, ntimes) / mean_ns);
+	/* sessions that do not wait are not at the limit, nor are as many of the probes */
+	queue.quick = fmin(1, quick_time(ns, ntimes, 1 - fmin(1, waiting / queue.sessions)) / mean_ns);
 	return queue;
 }
 
