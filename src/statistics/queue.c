@@ -137,7 +137,9 @@ pbp_queue_of_reads(const int64_t *ns, const int *reading, int ntimes, double mea
 	queue.least_beside = time_beside(&queue, queue.most_service);
 	queue.limited = slope.value - slope.error > MORE_THAN_SERVED * longest * mean_ns;
 	/* sessions that do not wait are not at the limit, nor are as many of the probes */
-	queue.quick = fmin(1, quick_time(ns, ntimes, 1 - fmin(1, waiting / queue.sessions)) / mean_ns);
+	if (queue.limited)
+		queue.quick = fmin(1, quick_time(ns, ntimes, 1 - fmin(1, waiting / queue.sessions)) /
+						   mean_ns);
 	return queue;
 }
 

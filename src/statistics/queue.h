@@ -23,9 +23,9 @@ typedef struct PbpQueue
 	double		beside;			/* what a read takes besides, with that service */
 	double		most_service;	/* the upper end of its interval, and what it takes besides */
 	double		least_beside;
-	bool		limited;		/* reads delay each other by more than one could: there is a limit of
-								 * operations in a second, and they are quick until it is reached */
-	double		quick;			/* what a read takes below it */
+	bool		limited;		/* by operations in a second, below which reads are quick: they
+								 * delay each other by more than one after the other could */
+	double		quick;			/* what a read takes below that limit; 0: there is none */
 } PbpQueue;
 
 /*
