@@ -269,9 +269,11 @@ observe_access(Observer *observer, const Recording *recording, int access)
 /* ---- what is compared ---- */
 
 static void
-compare(const Run *run, const Recording *recording, double weights[SAMPLES][PARTS], Tally *misses,
-		Tally *storage)
+compare(const Run *run, const Recording *recording, double weights[SAMPLES][PARTS], Sums *misses,
+		Sums *storage)
 {
+	const Truth *today = replay(recording, run->nbuffers, pages_beside(run, run->nbuffers));
+
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		int			nbuffers = (int) (pbp_advice_factor(i) * run->nbuffers);
@@ -284,10 +286,13 @@ compare(const Run *run, const Recording *recording, double weights[SAMPLES][PART
 			PbpAdviceStorageRow storage_row = storage_row_of(run->advice[j], i);
 
 			if (i != TODAY)
-				add_row(&row, weighted_ratio(recording, truth->misses, weights[j]), misses);
+				add_row(&row, weighted_ratio(recording, truth->misses, weights[j]),
+						weighted_ratio(recording, today->misses, weights[j]), &misses->figures,
+						&misses->changes);
 			if (os_cache >= 0)
 				add_storage_row(&storage_row, weighted_ratio(recording, truth->waits, weights[j]),
-								storage);
+								weighted_ratio(recording, today->waits, weights[j]),
+								&storage->figures, &storage->changes);
 		}
 	}
 }
@@ -366,8 +371,8 @@ typedef struct Story
 	Asking		askings[8];
 } Story;
 
-static Tally misses[LINES];
-static Tally storage[LINES];
+static Sums misses[LINES];
+static Sums storage[LINES];
 
 static void
 record_phase(Recording *recording, const Phase *phase)
@@ -576,8 +581,8 @@ void
 compare_stories(void)
 {
 	static const double sizes[] = {1.25, 3, 0.5, 0.75, 1.5, 2};
-	static Tally all;
-	static Tally all_storage;
+	static Sums all;
+	static Sums all_storage;
 
 	compare_scans(ZIPF, 0.6, SMALL_SCANS);
 	compare_scans(ZIPF, 6, LARGE_SCANS);
@@ -613,13 +618,13 @@ compare_stories(void)
 	});
 	for (int i = 0; i < LINES; i++)
 	{
-		print_tally("misses", line_names[i], &misses[i]);
-		print_tally("storage", line_names[i], &storage[i]);
-		add_all(&all, &misses[i]);
-		add_all(&all_storage, &storage[i]);
+		print_tally("misses", line_names[i], &misses[i].figures);
+		print_tally("storage", line_names[i], &storage[i].figures);
+		add_sums(&all, &misses[i]);
+		add_sums(&all_storage, &storage[i]);
 	}
-	print_tally("all misses, with time", "", &all);
-	print_tally("all storage reads, with time", "", &all_storage);
+	print_sums("all misses, with time", &all);
+	print_sums("all storage reads, with time", &all_storage);
 }
 
 /* ---- recorded traces ---- */
@@ -667,8 +672,8 @@ read_recording(const char *path, Recording *recording, int *numbers)
 typedef struct Time
 {
 	const char *name;
-	Tally		misses;
-	Tally		storage;
+	Sums		misses;
+	Sums		storage;
 } Time;
 
 enum
@@ -699,10 +704,10 @@ compare_share(const Recording *recording, int percent, Time *sums)
 		compare(&observer.run, recording, time == HALF ? half : observer.weights,
 				&times[time].misses, &times[time].storage);
 		snprintf(name, sizeof(name), "%s, %.24s, %d %%", sums[time].name, recording->name, percent);
-		print_tally("misses", name, &times[time].misses);
-		print_tally("storage", name, &times[time].storage);
-		add_all(&sums[time].misses, &times[time].misses);
-		add_all(&sums[time].storage, &times[time].storage);
+		print_tally("misses", name, &times[time].misses.figures);
+		print_tally("storage", name, &times[time].storage.figures);
+		add_sums(&sums[time].misses, &times[time].misses);
+		add_sums(&sums[time].storage, &times[time].storage);
 	}
 	observer_finish(&observer);
 }
@@ -734,7 +739,7 @@ compare_recordings(char **paths, int npaths)
 		compare_recording(paths, 2, sums);
 	for (int time = 0; time < TIMES; time++)
 	{
-		print_tally("all recorded misses", sums[time].name, &sums[time].misses);
-		print_tally("all recorded storage reads", sums[time].name, &sums[time].storage);
+		print_tally("all recorded misses", sums[time].name, &sums[time].misses.figures);
+		print_tally("all recorded storage reads", sums[time].name, &sums[time].storage.figures);
 	}
 }

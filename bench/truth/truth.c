@@ -205,23 +205,49 @@ add_all(Tally *sum, const Tally *tally)
 	}
 }
 
-void
-add_row(const PbpAdviceRow *row, double truth, Tally *tally)
+/* The figure of a size, and what it changes if that is not today's. */
+static void
+add_compared(const PbpCompared *ratio, bool known, double truth, double today, Tally *tally,
+			 Tally *changes)
 {
-	add_figure(tally, row->reason == PBP_ADVICE_KNOWN, row->ratio.value, row->ratio.error, truth);
+	add_figure(tally, known, ratio->value, ratio->error, truth);
+	if (ratio->change != 0)
+		add_figure(changes, known && !isnan(ratio->change), ratio->change, ratio->change_error,
+				   truth - today);
 }
 
 void
-add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
+add_row(const PbpAdviceRow *row, double truth, double today, Tally *tally, Tally *changes)
 {
-	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->ratio.value, row->ratio.error,
-			   truth);
+	add_compared(&row->ratio, row->reason == PBP_ADVICE_KNOWN, truth, today, tally, changes);
+}
+
+void
+add_storage_row(const PbpAdviceStorageRow *row, double truth, double today, Tally *tally,
+				Tally *changes)
+{
+	add_compared(&row->ratio, row->reason == PBP_STORAGE_KNOWN, truth, today, tally, changes);
+}
+
+void
+add_sums(Sums *sums, const Sums *added)
+{
+	add_all(&sums->figures, &added->figures);
+	add_all(&sums->changes, &added->changes);
+}
+
+/* One line for the figures, and one for their changes. */
+void
+print_sums(const char *what, Sums *sums)
+{
+	print_tally(what, "", &sums->figures);
+	print_tally(what, "changes", &sums->changes);
 }
 
 /* ---- pools ---- */
 
 static void
-compare_kind(Kind kind, Hindrance hindrance, Tally *all)
+compare_kind(Kind kind, Hindrance hindrance, Sums *all)
 {
 	static Tally tally;
 
@@ -243,12 +269,13 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 			{
 				PbpAdviceRow row = row_of(run.advice[j], i);
 
-				add_row(&row, true_misses(&run, pbp_advice_factor(i)), &tally);
+				add_row(&row, true_misses(&run, pbp_advice_factor(i)), true_misses(&run, 1), &tally,
+						&all->changes);
 			}
 		finish(&run);
 	}
 	print_tally(hindrances[hindrance], kind_names[kind], &tally);
-	add_all(all, &tally);
+	add_all(&all->figures, &tally);
 }
 
 /* ---- probes ---- */
@@ -311,8 +338,10 @@ calibrate(Run *run)
 
 /* Today's memory, divided in other ways. */
 static void
-compare_divisions(const Run *run, Load load, Tally *tally)
+compare_divisions(const Run *run, Load load, Tally *tally, Tally *changes)
 {
+	double		today = true_storage(load, run->nbuffers, os_pages(run->nbuffers));
+
 	for (int i = 0; i < PBP_ADVICE_FACTORS - 1; i++)
 	{
 		int			nbuffers = (int) (pbp_advice_factor(i) * run->nbuffers);
@@ -322,15 +351,17 @@ compare_divisions(const Run *run, Load load, Tally *tally)
 		{
 			PbpAdviceStorageRow row = storage_row_of(run->advice[j], i);
 
-			add_storage_row(&row, truth, tally);
+			add_storage_row(&row, truth, today, tally, changes);
 		}
 	}
 }
 
 /* More and less memory than today: a cache has what the total leaves to it. */
 static void
-compare_totals(const Run *run, Load load, Tally *tally)
+compare_totals(const Run *run, Load load, Tally *tally, Tally *changes)
 {
+	double		today = true_storage(load, run->nbuffers, os_pages(run->nbuffers));
+
 	for (int i = 0; i < PBP_TOTALS * PBP_SPLITS; i++)
 		for (int j = 0; j < SAMPLES && i / PBP_SPLITS % 2 == 0; j++)
 		{
@@ -342,7 +373,8 @@ compare_totals(const Run *run, Load load, Tally *tally)
 				int			nbuffers = (int) (pbp_advice_factor(split.size) * run->nbuffers);
 				int			os_cache = (int) split.storage.os_cache_pages;
 
-				add_storage_row(&split.storage, true_storage(load, nbuffers, os_cache), tally);
+				add_storage_row(&split.storage, true_storage(load, nbuffers, os_cache), today, tally,
+								changes);
 			}
 		}
 }
@@ -364,7 +396,7 @@ calibrate_by_look(Run *run, int64_t reads, int64_t storage_reads)
 
 /* The page cache has this share of the pages that the advice knows of. */
 static void
-compare_real_size(Load load, double share, Tally *all)
+compare_real_size(Load load, double share, Sums *all)
 {
 	static Tally tally;
 	char		name[64];
@@ -374,15 +406,15 @@ compare_real_size(Load load, double share, Tally *all)
 	start_probes();
 	learn_storage(&run, load, os_pages(run.nbuffers), 1 / share, calibrate_by_look);
 	memset(&tally, 0, sizeof(tally));
-	compare_divisions(&run, load, &tally);
+	compare_divisions(&run, load, &tally, &all->changes);
 	snprintf(name, sizeof(name), "storage, %g times the cache", share);
 	print_tally(name, load_names[load], &tally);
-	add_all(all, &tally);
+	add_all(&all->figures, &tally);
 	finish(&run);
 }
 
 static void
-compare_caches(Load load, Tally *all, Tally *of_totals)
+compare_caches(Load load, Sums *all, Sums *of_totals)
 {
 	static Tally tally;
 	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8,.totals = is_chosen(load)};
@@ -390,15 +422,15 @@ compare_caches(Load load, Tally *all, Tally *of_totals)
 	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
 	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
 	memset(&tally, 0, sizeof(tally));
-	compare_divisions(&run, load, &tally);
+	compare_divisions(&run, load, &tally, &all->changes);
 	print_tally("storage", load_names[load], &tally);
-	add_all(all, &tally);
+	add_all(&all->figures, &tally);
 	memset(&tally, 0, sizeof(tally));
 	if (run.totals)
 	{
-		compare_totals(&run, load, &tally);
+		compare_totals(&run, load, &tally, &of_totals->changes);
 		print_tally("other memory", load_names[load], &tally);
-		add_all(of_totals, &tally);
+		add_all(&of_totals->figures, &tally);
 	}
 	finish(&run);
 }
@@ -406,23 +438,23 @@ compare_caches(Load load, Tally *all, Tally *of_totals)
 static void
 compare_loads(void)
 {
-	static Tally all;
-	static Tally storage;
-	static Tally totals;
-	static Tally probed;
+	static Sums all;
+	static Sums storage;
+	static Sums totals;
+	static Sums probed;
 
 	for (int hindrance = 0; hindrance <= LATE_LOOKS; hindrance++)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
-	print_tally("all misses", "", &all);
+	print_sums("all misses", &all);
 	for (int load = 0; load < ALL_LOADS; load++)
 		compare_caches((Load) load, &storage, &totals);
-	print_tally("all storage reads", "", &storage);
-	print_tally("all with other memory", "", &totals);
+	print_sums("all storage reads", &storage);
+	print_sums("all with other memory", &totals);
 	for (int load = 0; load < LOADS; load++)
 		for (int larger = 0; larger < 2 && is_chosen((Load) load); larger++)
 			compare_real_size((Load) load, larger ? 1.4 : 0.7, &probed);
-	print_tally("all with probes", "", &probed);
+	print_sums("all with probes", &probed);
 	compare_stories();
 }
 

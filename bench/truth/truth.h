@@ -21,6 +21,13 @@ typedef struct Tally
 	double		widths[MOST_FIGURES];
 } Tally;
 
+/* Of many loads: figures, and how much they differ from today's. */
+typedef struct Sums
+{
+	Tally		figures;
+	Tally		changes;
+} Sums;
+
 /* What an exact model has found; it does not depend on the method. */
 typedef struct Truth
 {
@@ -39,10 +46,13 @@ extern Truth *find_truth(const char *model);
 extern Truth *keep_truth(const char *model, double miss_ratio, double storage_ratio);
 extern void make_parts(Truth *truth);
 extern void keep_parts(const Truth *truth);
-extern void add_row(const PbpAdviceRow *row, double truth, Tally *tally);
-extern void add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally);
+extern void add_row(const PbpAdviceRow *row, double truth, double today, Tally *tally, Tally *changes);
+extern void add_storage_row(const PbpAdviceStorageRow *row, double truth, double today, Tally *tally,
+							Tally *changes);
 extern void print_tally(const char *what, const char *load, Tally *tally);
 extern void add_all(Tally *sum, const Tally *tally);
+extern void add_sums(Sums *sums, const Sums *added);
+extern void print_sums(const char *what, Sums *sums);
 extern void start_probes(void);
 extern void calibrate(Run *run);
 

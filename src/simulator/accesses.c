@@ -51,15 +51,18 @@ pbp_moved(const Advice *advice)
 }
 
 /*
- * Half of an interval that has the miss ratio of the last seconds, if this differs from the figure.
- * While the load moves, or a light one runs that is not learned, no size is known better than that.
+ * Half of an interval that has the miss ratio of the last seconds, if this differs from the figure
+ * by more than usual.  While the load moves, or a light one runs that is not learned, no size is
+ * known better than that.
  */
 double
 pbp_moved_until(const Advice *advice)
 {
 	double		moved = pbp_moved(advice);
 
-	return moved > 0 ? moved + chance_lately(counted_lately(advice)) : 0;
+	if (moved == 0 || (!advice->light.quiet && moved <= pbp_usual_difference(advice)))
+		return 0;
+	return moved + chance_lately(counted_lately(advice));
 }
 
 /* ---- light loads ---- */
@@ -85,17 +88,26 @@ pbp_moved_until(const Advice *advice)
 #define LEAST_BUSY			0.4
 #define HALF_LIFE_BUSY		60.0
 
-/* In a second, as the average access that is remembered met them. */
+/* In a second of the load. */
 static double
-usual_pace(const Advice *advice)
+usual_pace(const Advice *advice, double count)
 {
-	return advice->counters.paces / fmax(1, advice->counters.accesses);
+	return advice->counters.load_seconds > 0 ? count / advice->counters.load_seconds : 0;
 }
 
+/*
+ * A session publishes what a query accesses when it ends, which may be much later.  Until then, the
+ * hand shows what it reads.
+ */
 static bool
 is_light(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	return accesses_of(counts) <= PBP_QUIET_SHARE * usual_pace(advice) * counts->seconds;
+	const Counters *counters = &advice->counters;
+	double		share = PBP_QUIET_SHARE * counts->seconds;
+	double		ticks = (double) (advice->look.now.ticks - advice->light.ticks);
+
+	return accesses_of(counts) <= share * usual_pace(advice, counters->accesses) &&
+		ticks <= share * usual_pace(advice, counters->ticks);
 }
 
 static void
@@ -124,7 +136,8 @@ static bool
 has_light_load(const Advice *advice)
 {
 	const LightLoad *light = &advice->light;
-	double		pace = usual_pace(advice) * exp2(-light->lasted / HALF_LIFE_PACE);
+	double		pace = usual_pace(advice, advice->counters.accesses) *
+		exp2(-light->lasted / HALF_LIFE_PACE);
 
 	return light->reads > LEAST_MISS_RATIO * light->accesses &&
 		light->accesses > PBP_QUIET_SHARE * pace * light->seconds;
@@ -219,8 +232,8 @@ pbp_count_look(Advice *advice)
 	advice->counters.ticks += ticks_passed(advice);
 	if (nresidents > 0)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
-	if (look->fresh.seconds > 0)
-		advice->counters.paces += accesses * accesses / look->fresh.seconds;
+	if (!advice->light.quiet)
+		advice->counters.load_seconds += look->fresh.seconds;
 	/* last, so that reads are of the same period as the loads that they are */
 	pbp_pass_time(advice, &look->fresh, age_by(advice, &look->fresh),
 				  advice->light.quiet ? 0 : pbp_moved(advice));
@@ -269,6 +282,7 @@ pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts)
 	advice->look.fresh_share = counted_share(&advice->look);
 	count_accesses(advice, &counted, advice->look.fresh_share);
 	count_lately(advice, counts, was_quiet);
+	advice->light.ticks = advice->look.now.ticks;
 	outdate_answers(advice);
 }
 

@@ -257,7 +257,7 @@ typedef struct Counters
 	double		accesses;
 	double		saturated_accesses; /* accesses times the share of residents at
 									 * the maximum usage count */
-	double		paces;			/* accesses times their number in a second */
+	double		load_seconds;	/* without those of light loads that are not learned */
 	double		reads;
 	double		extends;
 	double		ring_reads;
@@ -303,6 +303,7 @@ typedef struct Time
 /* A load at a small share of the pace that is remembered; sums decay. */
 typedef struct LightLoad
 {
+	int64_t		ticks;			/* of the hand, at the last report */
 	double		accesses;
 	double		reads;
 	double		seconds;

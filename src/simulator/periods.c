@@ -29,10 +29,10 @@
 #define CALM_PERIODS		8
 
 /*
- * Sessions publish their reads once a second or later, long after looks saw the loads that these
- * are.  So none of these reports reduces a weight by more than this, however much was read.
+ * A period lasts for so long at least: a pool may be read in less time than one query takes, and
+ * sessions publish what they read once a second or when a query ends, long after looks saw it.
  */
-#define LEAST_WEIGHT		0.95
+#define LEAST_SECONDS		5.0
 
 /* ---- how they pass ---- */
 
@@ -80,12 +80,12 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 {
 	Time	   *time = &advice->time;
 	double		usual = pbp_usual_difference(advice);
+	double		recent_weight = exp2(-age);
 
-	age = fmin(1, age);
+	age = fmin(age, counts->seconds > 0 ? counts->seconds / LEAST_SECONDS : 1);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
 	if (age > 0)
-		decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
-			  exp2(-age));
+		decay(advice, pow((time->nperiods + 1.0) / (time->nperiods + 3), age), recent_weight);
 
 	time->age += age;
 	time->periods[0].accesses += accesses_of(counts);
@@ -104,6 +104,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 typedef struct Variation
 {
 	int			nperiods;
+	double		mean;
 	double		variance;
 	double		changes;		/* half the mean square of the change to the next */
 } Variation;
@@ -127,6 +128,7 @@ variation_of(const Advice *advice)
 		accesses += advice->time.periods[i].accesses;
 		reads += advice->time.periods[i].reads;
 	}
+	variation.mean = reads / accesses;
 	for (int i = 1; i <= advice->time.nperiods; i++)
 	{
 		const Period *period = &advice->time.periods[i];
@@ -135,7 +137,7 @@ variation_of(const Advice *advice)
 		if (period->accesses <= 0)
 			continue;
 		variation.nperiods++;
-		variation.variance += share * pow(ratio_of(period) - reads / accesses, 2);
+		variation.variance += share * pow(ratio_of(period) - variation.mean, 2);
 		if (later != NULL)
 			variation.changes += share * pow(ratio_of(period) - ratio_of(later), 2) / 2;
 		later = period;
@@ -175,16 +177,23 @@ pbp_chance_of_groups(double accesses, double reads)
 	return sqrt(GROUP_OF_ACCESSES * (reads + 1) * (accesses - reads + 1) / pow(accesses, 3));
 }
 
-/* Half a 95 % interval of the measured miss ratio, as the mean of a load that varies. */
+/*
+ * Half a 95 % interval of the measured miss ratio, as the mean of a load that varies.  Where it
+ * differs from the mean of the periods, older ones were of another load.
+ */
 double
 pbp_variation_error(const Advice *advice)
 {
+	const Counters *counters = &advice->counters;
 	Variation	variation = variation_of(advice);
-	double		chance = pbp_chance_of_groups(advice->counters.accesses, advice->counters.reads);
+	double		chance = PBP_DEVIATIONS * pbp_chance_of_groups(counters->accesses, counters->reads);
+	double		deviation;
 
+	if (variation.nperiods < ENOUGH_PERIODS)
+		return chance;
 	/* a variance of few periods may be much too small: about Student's distribution */
-	if (variation.nperiods >= ENOUGH_PERIODS)
-		chance = fmax(chance, (1 + FEW_PERIODS / (variation.nperiods - 1)) *
-					  sqrt(variation.variance * slowness(&variation) / variation.nperiods));
-	return PBP_DEVIATIONS * chance;
+	deviation = (1 + FEW_PERIODS / (variation.nperiods - 1)) *
+		sqrt(variation.variance * slowness(&variation) / variation.nperiods);
+	return fmax(fmax(chance, PBP_DEVIATIONS * deviation),
+				fabs(counters->reads / counters->accesses - variation.mean));
 }

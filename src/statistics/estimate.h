@@ -39,15 +39,19 @@ error_of(const PbpEstimate *estimate)
 	return hypot(chance_of(estimate), estimate->time) + estimate->model;
 }
 
-/* Of its difference to another one of the same sample and time, which the model does not doubt. */
+/*
+ * Of its difference to today's, of the same sample and time, which the model does not doubt.  It
+ * varies with the load by the same share as today's figure.
+ */
 static inline double
-error_of_difference(const PbpEstimate *estimate, const PbpEstimate *other)
+error_of_change(const PbpEstimate *estimate, const PbpEstimate *today)
 {
 	double		without[GROUPS];
 
 	for (int group = 0; group < GROUPS; group++)
-		without[group] = estimate->without[group] - other->without[group];
-	return pbp_jackknife_error(without, GROUPS) + estimate->model;
+		without[group] = estimate->without[group] - today->without[group];
+	return hypot(pbp_jackknife_error(without, GROUPS), fabs(estimate->value - today->value) *
+				 today->time / fmax(1e-9, today->value)) + estimate->model;
 }
 
 static inline double

@@ -110,11 +110,11 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 static PbpCompared
 compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 {
-	double		chance = error_of_difference(&estimate, today) - estimate.model;
-	PbpCompared ratio = {.value = estimate.value,.change = estimate.value - today->value};
+	PbpCompared ratio = {
+		.value = estimate.value,.change = estimate.value - today->value,
+		.change_error = fmin(1, error_of_change(&estimate, today))
+	};
 
-	ratio.change_error = fmin(1, hypot(chance, fabs(ratio.change) * today->time /
-									   fmax(1e-9, today->value)) + estimate.model);
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
 	ratio.error = fmin(1, error_of(&estimate));

@@ -224,6 +224,73 @@ pause_at_night(void)
 	bench_finish(&bench);
 }
 
+/* Two queries in turn, each for 15 seconds, of which either reads the pool more than ten times in that time. */
+static void
+take_turns(void)
+{
+	static const Load queries[] = {{NIGHT_PACE / 20, 0, 6 * BUFFERS, 1.0 / 20}, {NIGHT_PACE / 20, 6 * BUFFERS, 2 * BUFFERS, 1.0 / 20}};
+	Bench		bench;
+	int			wrong = 0;
+	double		widest = 0;
+
+	end_of_night(&bench);
+	for (int turn = 0; turn < 12; turn++)
+	{
+		Watch		before = bench.watch;
+		double		asked[2];
+		double		errors[2];
+		double		mean;
+
+		for (int i = 0; i < 2; i++)
+		{
+			PbpAdviceRow row;
+
+			for (int j = 0; j < 15 * 20; j++)
+				run_load(&bench, &queries[i]);
+			row = row_of(bench.run.advice[0], TODAY);
+			asked[i] = row.ratio.value;
+			errors[i] = row.ratio.error;
+		}
+		mean = (double) (bench.pool.reads - before.reads) / (2 * 15 * NIGHT_PACE);
+		for (int i = 0; i < 2 && turn >= 4; i++)
+		{
+			wrong += !(fabs(asked[i] - mean) <= errors[i]);
+			widest = fmax(widest, errors[i]);
+		}
+		printf("# %.4f: %.4f +- %.4f, %.4f +- %.4f\n", mean, asked[0], errors[0], asked[1], errors[1]);
+	}
+	okf(wrong == 0 && widest < 0.25, "two queries in turn: either is asked for, and the interval of %.2f has the mean of both", widest);
+	bench_finish(&bench);
+}
+
+/* A query of ten seconds, after which its session publishes what it read; another session reads a little. */
+static void
+publish_late(void)
+{
+	Bench		bench;
+	int			light = 0;
+
+	end_of_night(&bench);
+	for (int second = 1; second <= 200; second++)
+	{
+		PbpAdviceCounts counts = {.hits = 100};
+
+		for (int i = 0; i < NIGHT_PACE; i++)
+			pool_access(&bench.pool, below(&bench.trace.random, 6 * BUFFERS), false);
+		if (second % 10 == 0)
+		{
+			counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
+			bench.watch = (Watch) {.hits = bench.pool.hits,.reads = bench.pool.reads};
+		}
+		counts.seconds = 1;
+		pbp_advice_accesses(bench.run.advice[0], &counts);
+		look_only(&bench.run, 0, &bench.pool);
+		light += totals_of(bench.run.advice[0]).change == PBP_LIGHT_LOAD;
+	}
+	okf(light == 0, "while a query runs whose reads are not published yet, that is no light load (%d s)", light);
+	bench_finish(&bench);
+}
+
 int
 main(void)
 {
@@ -235,6 +302,8 @@ main(void)
 		run_lightly(shares[i], 20, 0);
 		run_lightly(shares[i], 20, HOUR);
 	}
+	take_turns();
+	publish_late();
 	ask_idle_server();
 	pause_at_night();
 	follow_light_day();
