@@ -59,6 +59,7 @@ typedef struct Worker
 	SessionTimes times;
 	PbpReadCounts loads;		/* since the last report */
 	PbpReadCounts lately_read;
+	double		usual_mix;
 
 	PbpServed	served;
 	int			probed_pages[PBP_SERVED_PAGES];

@@ -182,7 +182,9 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 						 exp2(-counts->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&worker->lately_read, &worker->loads);
 	pbp_mix_of_reads(&worker->lately_read, &lately);
-	pbp_advice_facts(worker->advice)->other_mix = pbp_other_mix(&learned, &lately);
+	pbp_advice_facts(worker->advice)->other_mix =
+		pbp_unusual_mix(&worker->usual_mix, pbp_mix_distance(&learned, &lately),
+						worker->totals.change == PBP_LIGHT_LOAD ? 0 : counts->seconds);
 	memset(&worker->loads, 0, sizeof(worker->loads));
 }
 

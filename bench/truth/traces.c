@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "os/osmemory.h"
+#include "statistics/prediction.h"
 #include "truth.h"
 
 #define MOST_ACCESSES	100000000
@@ -29,7 +30,6 @@
 #define RELATIONS			2
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
-#define TOLERATED_MIX		0.2
 
 /* Accesses to one set of relations at one pace. */
 typedef struct Stretch
@@ -64,6 +64,7 @@ typedef struct Observer
 	double		fresh[RELATIONS];	/* reads since the last look */
 	double		lately[RELATIONS];
 	double		learned[RELATIONS]; /* those that are remembered */
+	double		usual_mix;
 	bool		probing;
 } Observer;
 
@@ -201,6 +202,7 @@ follow_mix(Observer *observer, const PbpAdviceCounts *counts, double weight)
 	double		lately = 0;
 	double		learned = 0;
 	double		distance = 0;
+	double		other;
 
 	for (int i = 0; i < RELATIONS; i++)
 	{
@@ -213,8 +215,11 @@ follow_mix(Observer *observer, const PbpAdviceCounts *counts, double weight)
 	}
 	for (int i = 0; i < RELATIONS && learned > 0 && lately > 0; i++)
 		distance += fabs(observer->lately[i] / lately - observer->learned[i] / learned) / 2;
+	other = pbp_unusual_mix(&observer->usual_mix, distance,
+							totals_of(observer->run.advice[0]).change == PBP_LIGHT_LOAD ? 0 :
+							counts->seconds);
 	for (int j = 0; j < SAMPLES; j++)
-		pbp_advice_facts(observer->run.advice[j])->other_mix = distance > TOLERATED_MIX ? distance : 0;
+		pbp_advice_facts(observer->run.advice[j])->other_mix = other;
 }
 
 static void
@@ -328,6 +333,7 @@ typedef enum Line
 	LONE_LOOPS,
 	OTHER_WHILE_PAUSING,
 	OTHER_AFTER_PAUSES,
+	IN_TURN,
 	EARLY,
 	LITTLE_DATA,
 	LINES
@@ -336,8 +342,8 @@ typedef enum Line
 static const char *const line_names[LINES] = {
 	"small scans", "large scans", "half a pool after a change", "two pools after a change",
 	"eight pools after a change", "light load", "after a light load", "loops",
-	"loops nearly alone", "another load in pauses", "another load after pauses", "early",
-	"little data"
+	"loops nearly alone", "another load in pauses", "another load after pauses",
+	"two queries in turn", "early", "little data"
 };
 
 /* A stretch of a load. */
@@ -563,6 +569,23 @@ compare_pauses(Kind load, Kind other)
 	});
 }
 
+/* Each reads other relations, for about half a minute. */
+static void
+compare_turns(Kind query, Kind other)
+{
+	char		name[100];
+
+	snprintf(name, sizeof(name), "%s, %s in turn", kind_names[query], kind_names[other]);
+	compare_story(&(Story) {
+		.name = name,.times = 8,
+		.phases = {{query,.accesses = 4}, {other,.accesses = 4,.relation = 1}},
+		.askings = {
+			{IN_TURN, 13,.remembered = true}, {IN_TURN, 14,.remembered = true},
+			{IN_TURN, 15,.remembered = true}, {IN_TURN, 16,.remembered = true}
+		}
+	});
+}
+
 /* Asked soon after the first look at a pool that has run for long. */
 static void
 compare_early(Kind kind)
@@ -600,6 +623,7 @@ compare_stories(void)
 	}
 	compare_light_load(ZIPF, UNIFORM);
 	compare_pauses(ZIPF, UNIFORM);
+	compare_turns(ZIPF, UNIFORM);
 	compare_early(ZIPF);
 	if (!quick)
 	{
@@ -609,6 +633,7 @@ compare_stories(void)
 		compare_change(PGBENCH, TWO_SETS, 60);
 		compare_light_load(UNIFORM, ZIPF);
 		compare_pauses(UNIFORM, ZIPF);
+		compare_turns(PGBENCH, TWO_SETS);
 		compare_early(UNIFORM);
 	}
 	compare_story(&(Story) {

@@ -134,9 +134,9 @@ report_policies(const PbpLearner *learner, PbpAdviceReport *report)
 			report->policies[policy][size] = pbp_advice_policy_row(learner->advice, policy, size);
 }
 
-/* Whether other relations are read now than was learned. */
+/* Whether other relations are read now than was learned.  Nothing is of a light load. */
 static void
-follow_mix(PbpLearner *learner, const PbpReadMix *learned)
+follow_mix(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned)
 {
 	PbpReadMix	lately;
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
@@ -146,7 +146,9 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
 	pbp_mix_of_reads(&learner->lately_read, &lately);
-	pbp_advice_facts(learner->advice)->other_mix = pbp_other_mix(learned, &lately);
+	pbp_advice_facts(learner->advice)->other_mix =
+		pbp_unusual_mix(&learner->usual_mix, pbp_mix_distance(learned, &lately),
+						report->totals.change == PBP_LIGHT_LOAD ? 0 : fresh->seconds);
 }
 
 /* What was counted since the last report goes into this hour and the next sample. */
@@ -188,7 +190,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		sample->read_ms_seconds += share.seconds;
 	}
 	pbp_add_read_counts(&learner->interval.reads, &fresh->reads);
-	follow_mix(learner, learned);
+	follow_mix(learner, report, learned);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
 
@@ -473,6 +475,7 @@ pbp_restart_learner(PbpLearner *learner)
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->sessions, 0, sizeof(learner->sessions));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
+	learner->usual_mix = 0;
 	memset(&learner->probing, 0, sizeof(learner->probing));
 	pbp_reset_decisions();
 	learner->advice = create_advice(learner);

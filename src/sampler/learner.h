@@ -177,6 +177,7 @@ typedef struct PbpLearner
 	PbpNextSample interval;		/* since the last sample, of which it has time,
 								 * ticks and allocations; time 0: none yet */
 	PbpReadCounts lately_read;	/* these decay */
+	double		usual_mix;		/* distance of these to what was learned, in the last minutes */
 
 	PbpProbing	probing;
 	PbpCapacity capacity;

@@ -171,6 +171,7 @@ extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *
 							   const PbpReadMix *mix);
 extern double pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix);
 extern double pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix);
+extern double pbp_unusual_mix(double *usual, double distance, double seconds);
 
 /* predictioncheck.c: predictions */
 extern double pbp_measured_storage(const PbpMeasured *measured);

@@ -55,6 +55,10 @@
 /* Share of the reads that may be of other relations than expected. */
 #define TOLERATED_MIX		0.2
 
+/* From one query to the next, it may change by so many times as much as in the last minutes. */
+#define UNUSUAL_MIX			2.0
+#define HALF_LIFE_USUAL_MIX	60.0
+
 /* ---- loads ---- */
 
 static const PbpReadShare *
@@ -107,6 +111,20 @@ pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix)
 	double		distance = pbp_mix_distance(expected, mix);
 
 	return distance > TOLERATED_MIX ? distance : 0;
+}
+
+/*
+ * The distance of what is read now to what was learned if that makes another load; otherwise 0.
+ * The queries of one load may read other relations in turn, so a distance that is usual does not.
+ */
+double
+pbp_unusual_mix(double *usual, double distance, double seconds)
+{
+	bool		unusual = distance > fmax(TOLERATED_MIX, UNUSUAL_MIX * *usual);
+	double		weight = exp2(-seconds / HALF_LIFE_USUAL_MIX);
+
+	*usual = weight * *usual + (1 - weight) * distance;
+	return unusual ? distance : 0;
 }
 
 /* NaN: unknown. */

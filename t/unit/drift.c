@@ -51,6 +51,34 @@ compare_mixes(void)
 	ok(pbp_mix_distance(&crowded, &now) == 0, "a relation may have been among the others before");
 }
 
+/* For so many seconds.  Returns those in which that was another load. */
+static int
+unusual_seconds(double *usual, double distance, int seconds)
+{
+	int			unusual = 0;
+
+	for (int i = 0; i < seconds; i++)
+		unusual += pbp_unusual_mix(usual, distance, 1) == distance;
+	return unusual;
+}
+
+static void
+read_in_turn(void)
+{
+	double		usual = 0;
+	int			first;
+
+	ok(unusual_seconds(&usual, 0.15, 600) == 0, "a few reads of other relations are the same load");
+	ok(unusual_seconds(&usual, 0.9, 20) == 20, "then many are another one");
+	usual = 0;
+	first = unusual_seconds(&usual, 0.4, 120);
+	okf(first >= 30 && first <= 90, "where queries read other relations in turn, they are for a minute (%d s)", first);
+	ok(unusual_seconds(&usual, 0.4, 3600) == 0 && unusual_seconds(&usual, 0.5, 5) == 0, "and then the same load");
+	ok(unusual_seconds(&usual, 0.95, 5) == 5, "but not if hardly any of them is read");
+	usual = 0.4;
+	ok(pbp_unusual_mix(&usual, 0.5, 0) == 0 && usual == 0.4, "in no time, nothing is learned of that");
+}
+
 /* ---- rates ---- */
 
 static void
@@ -164,6 +192,7 @@ int
 main(void)
 {
 	compare_mixes();
+	read_in_turn();
 	keep_paces();
 	hardly_read();
 	compare_loads();
