@@ -45,7 +45,6 @@ typedef struct PbpProbing
 	uint32		round;			/* of all pages */
 	int64		round_began_ns;
 	int64		probed_ns;		/* later after an error */
-	int64		reading_ns;		/* spent on timed reads in this call */
 	PbpTimedReads os_reads;
 	PbpTimedReads storage_reads;
 } PbpProbing;

@@ -74,7 +74,6 @@ static void
 time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool cached)
 {
 	PbpTimedReads *reads = cached ? &probing->os_reads : &probing->storage_reads;
-	int64		start = pbp_now_ns();
 	int			number = reads->nreads % PBP_READ_TIMES;
 	int			reading;
 
@@ -90,7 +89,6 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 		if (!cached)
 			pbp_os_drop_blocks(file, probe->block, 1);
 	}
-	probing->reading_ns += pbp_now_ns() - start;
 }
 
 static int
@@ -189,15 +187,14 @@ probe_batch(PbpProbing *probing)
 static void
 probe_pages(PbpProbing *probing)
 {
-	int64		start = pbp_now_ns();
+	int64		start_ns = pbp_cpu_now_ns();
 	int64		allowed_ns = (int64) (PROBING_SHARE * pbp_max_cpu_fraction * PROBE_NS);
 
 	if (probing->next == 0)
-		probing->round_began_ns = start;
+		probing->round_began_ns = pbp_now_ns();
 	do
 		probe_batch(probing);
-	while (probing->next < PBP_SERVED_PAGES &&
-		   pbp_now_ns() - start - probing->reading_ns < allowed_ns);
+	while (probing->next < PBP_SERVED_PAGES && pbp_cpu_now_ns() - start_ns < allowed_ns);
 	if (probing->next < PBP_SERVED_PAGES)
 		return;
 	pbp_served_end_round(&probing->served, pbp_now_ns() - probing->round_began_ns);
@@ -223,7 +220,6 @@ pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look)
 	probing->storage_reads.may_read = probing->os_reads.may_read = true;
 	probing->advice = advice;
 	probing->probed_ns = pbp_now_ns();
-	probing->reading_ns = 0;
 	/* cached facts about file systems expire */
 	SetCurrentStatementStartTimestamp();
 	PG_TRY();

@@ -26,7 +26,7 @@
  * soon.  If a round of questions takes long, and this share of the pages are loaded in it, fewer
  * are remembered.
  */
-#define MOST_RETURNS		0.25
+#define MOST_RETURNS		0.06
 #define FEW_RETURNS			(MOST_RETURNS / 8)
 #define MOST_HALVINGS		4
 
