@@ -59,6 +59,13 @@ end_period(Time *time)
 		time->nperiods++;
 }
 
+/* True while too few periods have passed to tell another load from this one. */
+bool
+pbp_is_new_load(const Advice *advice)
+{
+	return advice->time.nperiods < CALM_PERIODS;
+}
+
 /* Another load has begun.  All that was counted before weighs as much as one period. */
 static void
 begin_load(Advice *advice)
@@ -82,7 +89,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 	double		usual = pbp_usual_difference(advice);
 	double		recent_weight = exp2(-age);
 
-	age = fmin(age, counts->seconds > 0 ? counts->seconds / LEAST_SECONDS : 1);
+	age = fmin(1, counts->seconds > 0 ? fmin(age, counts->seconds / LEAST_SECONDS) : age);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
 	if (age > 0)
 		decay(advice, pow((time->nperiods + 1.0) / (time->nperiods + 3), age), recent_weight);
@@ -92,7 +99,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 	time->periods[0].reads += counts->reads;
 	if (moved <= usual)
 		time->changed = false;
-	else if (moved > usual && time->nperiods >= CALM_PERIODS)
+	else if (moved > usual && !pbp_is_new_load(advice))
 		begin_load(advice);
 	if (time->age >= 1)
 		end_period(time);

@@ -40,18 +40,19 @@ error_of(const PbpEstimate *estimate)
 }
 
 /*
- * Of its difference to today's, of the same sample and time, which the model does not doubt.  It
- * varies with the load by the same share as today's figure.
+ * Of its difference to today's, of the same sample and time, which the model does not doubt.  While
+ * hardly anything is known of how the load varies, it may vary by the same share as today's figure.
  */
 static inline double
-error_of_change(const PbpEstimate *estimate, const PbpEstimate *today)
+error_of_change(const Advice *advice, const PbpEstimate *estimate, const PbpEstimate *today)
 {
 	double		without[GROUPS];
+	double		varying = pbp_is_new_load(advice) ?
+		fabs(estimate->value - today->value) * today->time / fmax(1e-9, today->value) : 0;
 
 	for (int group = 0; group < GROUPS; group++)
 		without[group] = estimate->without[group] - today->without[group];
-	return hypot(pbp_jackknife_error(without, GROUPS), fabs(estimate->value - today->value) *
-				 today->time / fmax(1e-9, today->value)) + estimate->model;
+	return hypot(pbp_jackknife_error(without, GROUPS), varying) + estimate->model;
 }
 
 static inline double

@@ -427,7 +427,7 @@ row_of(const Advice *advice, int i)
 		row.ratio = (PbpCompared)
 		{
 			estimate->value, fmin(1, error_of(estimate)), estimate->value - today->value,
-			fmin(1, error_of_change(estimate, today))
+			fmin(1, error_of_change(advice, estimate, today))
 		};
 		row.write_ratio = scaled(advice, i, advice->counters.sizes[i].dirty_evictions);
 	}
