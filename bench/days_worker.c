@@ -158,11 +158,12 @@ static PbpReadTimes
 read_times(const Worker *worker)
 {
 	const SessionTimes *times = &worker->times;
-	PbpFigure measured_ns = times->reads >= 50 ? (PbpFigure) {times->read_ms * 1e6 / times->reads, 0} : PBP_NO_FIGURE;
+	PbpFigure	measured = times->reads >= 50 ?
+		(PbpFigure) {times->read_ms * 1e6 / times->reads, 0} : PBP_NO_FIGURE;
 
 	return pbp_read_times((PbpFigure) {CACHED_MS * 1e6, CACHED_MS * 1e5},
 						  (PbpFigure) {STORAGE_MS * 1e6, STORAGE_MS * 1e5},
-						  measured_ns,
+						  measured,
 						  pbp_storage_share(&worker->rows[PBP_ADVICE_BASELINE],
 											&worker->storage[PBP_ADVICE_BASELINE]));
 }
@@ -182,7 +183,9 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 						 exp2(-counts->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&worker->lately_read, &worker->loads);
 	pbp_mix_of_reads(&worker->lately_read, &lately);
-	pbp_advice_facts(worker->advice)->other_mix = pbp_other_mix(&learned, &lately);
+	pbp_advice_facts(worker->advice)->other_mix =
+		pbp_unusual_mix(&worker->usual_mix, pbp_mix_distance(&learned, &lately),
+						worker->totals.change == PBP_LIGHT_LOAD ? 0 : counts->seconds);
 	memset(&worker->loads, 0, sizeof(worker->loads));
 }
 
