@@ -106,8 +106,8 @@ is_light(const Advice *advice, const PbpAdviceCounts *counts)
 	double		share = PBP_QUIET_SHARE * counts->seconds;
 	double		ticks = (double) (advice->look.now.ticks - advice->light.ticks);
 
-	return accesses_of(counts) <= share * usual_pace(advice, counters->accesses) &&
-		ticks <= share * usual_pace(advice, counters->ticks);
+	return accesses_of(counts) <= share * usual_pace(advice, counters->load_accesses) &&
+		ticks <= share * usual_pace(advice, counters->load_ticks);
 }
 
 static void
@@ -136,7 +136,7 @@ static bool
 has_light_load(const Advice *advice)
 {
 	const LightLoad *light = &advice->light;
-	double		pace = usual_pace(advice, advice->counters.accesses) *
+	double		pace = usual_pace(advice, advice->counters.load_accesses) *
 		exp2(-light->lasted / HALF_LIFE_PACE);
 
 	return light->reads > LEAST_MISS_RATIO * light->accesses &&
@@ -233,7 +233,11 @@ pbp_count_look(Advice *advice)
 	if (nresidents > 0)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
 	if (!advice->light.quiet)
+	{
+		advice->counters.load_accesses += accesses;
+		advice->counters.load_ticks += ticks_passed(advice);
 		advice->counters.load_seconds += look->fresh.seconds;
+	}
 	/* last, so that reads are of the same period as the loads that they are */
 	pbp_pass_time(advice, &look->fresh, age_by(advice, &look->fresh),
 				  advice->light.quiet ? 0 : pbp_moved(advice));

@@ -257,7 +257,9 @@ typedef struct Counters
 	double		accesses;
 	double		saturated_accesses; /* accesses times the share of residents at
 									 * the maximum usage count */
-	double		load_seconds;	/* without those of light loads that are not learned */
+	double		load_accesses;	/* and ticks, without a light load that is not learned */
+	double		load_ticks;
+	double		load_seconds;
 	double		reads;
 	double		extends;
 	double		ring_reads;

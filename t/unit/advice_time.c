@@ -132,6 +132,7 @@ run_lightly(int share, int others, int idle_seconds)
 	Bench		bench;
 	int			wrong = 0;
 	int			worst = 0;
+	bool		learned = false;
 
 	end_of_night(&bench);
 	for (int i = 0; i < idle_seconds; i++)
@@ -154,6 +155,7 @@ run_lightly(int share, int others, int idle_seconds)
 		reads = (double) (bench.pool.reads - before.reads);
 		accesses = (double) (bench.pool.hits - before.hits) + reads;
 		row = row_of(bench.run.advice[0], TODAY);
+		learned = totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE;
 		if (minute < 3 || allows(&row, reads, accesses))
 			continue;
 		if (wrong++ == 0)
@@ -163,6 +165,8 @@ run_lightly(int share, int others, int idle_seconds)
 	if (wrong > 0)
 		printf("# wrong in %d minutes, the last of them the %d.\n", wrong, worst);
 	okf(wrong == 0, "a %d. of the pace, 1 in %d accesses to other pages, after %d s without any: no confident error about today's size", share, others, idle_seconds);
+	if (others < NIGHT_PACE)
+		ok(learned, "and after three hours, it is the load");
 	bench_finish(&bench);
 }
 
@@ -301,6 +305,7 @@ main(void)
 		run_lightly(shares[i], 1000000, 0);
 		run_lightly(shares[i], 20, 0);
 		run_lightly(shares[i], 20, HOUR);
+		run_lightly(shares[i], 2, 0);
 	}
 	take_turns();
 	publish_late();
