@@ -40,14 +40,14 @@ error_of(const PbpEstimate *estimate)
 }
 
 /*
- * Of its difference to today's, of the same sample and time, which the model does not doubt.  While
- * hardly anything is known of how the load varies, it may vary by the same share as today's figure.
+ * Of its difference to today's, of the same sample and time, which the model does not doubt.  What
+ * varies with the load does so by the same share as today's figure.
  */
 static inline double
-error_of_change(const Advice *advice, const PbpEstimate *estimate, const PbpEstimate *today)
+error_of_change(const PbpEstimate *estimate, const PbpEstimate *today, bool varies)
 {
 	double		without[GROUPS];
-	double		varying = pbp_is_new_load(advice) ?
+	double		varying = varies ?
 		fabs(estimate->value - today->value) * today->time / fmax(1e-9, today->value) : 0;
 
 	for (int group = 0; group < GROUPS; group++)

@@ -392,14 +392,13 @@ error_of_miss_model(const Advice *advice, int i)
 		kept_by_scans(advice, i);
 }
 
-/* Today's miss ratio varies, and that of a pool that misses more varies by more. */
+/* Today's miss ratio varies by so much, and that of a pool that misses more varies by more. */
 static double
-error_by_time(const Advice *advice, int i)
+error_by_time(double error_today, int i)
 {
 	double		today = fmax(1e-9, answers.estimates[BASELINE].value);
 
-	return fmax(1, answers.estimates[i].value / today) *
-		fmax(pbp_variation_error(advice), pbp_moved_until(advice));
+	return fmax(1, answers.estimates[i].value / today) * error_today;
 }
 
 static PbpAdviceRow
@@ -427,7 +426,7 @@ row_of(const Advice *advice, int i)
 		row.ratio = (PbpCompared)
 		{
 			estimate->value, fmin(1, error_of(estimate)), estimate->value - today->value,
-			fmin(1, error_of_change(advice, estimate, today))
+			fmin(1, error_of_change(estimate, today, pbp_is_new_load(advice)))
 		};
 		row.write_ratio = scaled(advice, i, advice->counters.sizes[i].dirty_evictions);
 	}
@@ -438,6 +437,8 @@ row_of(const Advice *advice, int i)
 const MissAnswers *
 pbp_miss_answers(const Advice *advice)
 {
+	double		error_today;
+
 	if (answered == advice->version)
 		return &answers;
 	answered = 0;
@@ -453,11 +454,12 @@ pbp_miss_answers(const Advice *advice)
 			estimate->without[group] = estimate_without(advice, i, group);
 	}
 	bound_estimates();
+	error_today = fmax(pbp_variation_error(advice), pbp_moved_until(advice));
 	for (int i = 0; i < FACTORS; i++)
 	{
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
 		{
-			answers.estimates[i].time = error_by_time(advice, i);
+			answers.estimates[i].time = error_by_time(error_today, i);
 			answers.estimates[i].model = error_of_miss_model(advice, i);
 		}
 		answers.rows[i] = row_of(advice, i);

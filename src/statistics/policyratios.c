@@ -108,13 +108,13 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 }
 
 static PbpCompared
-compare(const Advice *advice, int policy, PbpEstimate estimate, const PbpEstimate *today)
+compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 {
-	double		chance = error_of_change(advice, &estimate, today) - estimate.model;
-	PbpCompared ratio = {.value = estimate.value,.change = estimate.value - today->value};
+	PbpCompared ratio = {
+		.value = estimate.value,.change = estimate.value - today->value,
+		.change_error = fmin(1, error_of_change(&estimate, today, true))
+	};
 
-	ratio.change_error = fmin(1, hypot(chance, fabs(ratio.change) * today->time /
-									   fmax(1e-9, today->value)) + estimate.model);
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
 	ratio.error = fmin(1, error_of(&estimate));
@@ -140,7 +140,7 @@ pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size)
 	if (policy == PBP_CLOCK_TODAY)
 		row.ratio = (PbpCompared) {of_size->ratio.value, of_size->ratio.error, 0, 0};
 	else
-		row.ratio = compare(advice, policy,
+		row.ratio = compare(policy,
 							estimate_policy(advice, policy, size, &answers->estimates[i]),
 							&answers->estimates[i]);
 	row.too_fine = policy == PBP_CLOCK_BATCHES &&

@@ -440,6 +440,13 @@ busy_server(void)
 	ok(served.halvings == 0, "they are as many as before when they return rarely");
 	(void) busy_loads(&served, 10, true);
 	ok(served.halvings == 0, "and are not fewer because a round takes long");
+	memset(&served, 0, sizeof(served));
+	for (int page = 0; page < 1000; page++)
+		(void) pbp_served_load(&served, (uint64_t) page, 0);
+	for (int page = 0; page < 100; page++)
+		(void) pbp_served_load(&served, (uint64_t) page, 4 * SECOND);
+	pbp_served_end_round(&served, 5 * SECOND);
+	ok(served.halvings == 1, "but because a tenth of them return in that time, of which answers may be wrong");
 }
 
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
