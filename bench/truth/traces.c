@@ -648,8 +648,8 @@ compare_stories(void)
 		add_sums(&all, &misses[i]);
 		add_sums(&all_storage, &storage[i]);
 	}
-	print_sums("all misses, with time", &all);
-	print_sums("all storage reads, with time", &all_storage);
+	print_sums("all misses, with time", "", &all);
+	print_sums("all storage reads, with time", "", &all_storage);
 }
 
 /* ---- recorded traces ---- */
@@ -764,7 +764,7 @@ compare_recordings(char **paths, int npaths)
 		compare_recording(paths, 2, sums);
 	for (int time = 0; time < TIMES; time++)
 	{
-		print_tally("all recorded misses", sums[time].name, &sums[time].misses.figures);
-		print_tally("all recorded storage reads", sums[time].name, &sums[time].storage.figures);
+		print_sums("all recorded misses", sums[time].name, &sums[time].misses);
+		print_sums("all recorded storage reads", sums[time].name, &sums[time].storage);
 	}
 }

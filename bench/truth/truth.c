@@ -238,10 +238,13 @@ add_sums(Sums *sums, const Sums *added)
 
 /* One line for the figures, and one for their changes. */
 void
-print_sums(const char *what, Sums *sums)
+print_sums(const char *what, const char *time, Sums *sums)
 {
-	print_tally(what, "", &sums->figures);
-	print_tally(what, "changes", &sums->changes);
+	char		changes[64];
+
+	snprintf(changes, sizeof(changes), "%s%schanges", time, *time ? ", " : "");
+	print_tally(what, time, &sums->figures);
+	print_tally(what, changes, &sums->changes);
 }
 
 /* ---- pools ---- */
@@ -446,15 +449,15 @@ compare_loads(void)
 	for (int hindrance = 0; hindrance <= LATE_LOOKS; hindrance++)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
-	print_sums("all misses", &all);
+	print_sums("all misses", "", &all);
 	for (int load = 0; load < ALL_LOADS; load++)
 		compare_caches((Load) load, &storage, &totals);
-	print_sums("all storage reads", &storage);
-	print_sums("all with other memory", &totals);
+	print_sums("all storage reads", "", &storage);
+	print_sums("all with other memory", "", &totals);
 	for (int load = 0; load < LOADS; load++)
 		for (int larger = 0; larger < 2 && is_chosen((Load) load); larger++)
 			compare_real_size((Load) load, larger ? 1.4 : 0.7, &probed);
-	print_sums("all with probes", &probed);
+	print_sums("all with probes", "", &probed);
 	compare_stories();
 }
 

@@ -52,7 +52,7 @@ extern void add_storage_row(const PbpAdviceStorageRow *row, double truth, double
 extern void print_tally(const char *what, const char *load, Tally *tally);
 extern void add_all(Tally *sum, const Tally *tally);
 extern void add_sums(Sums *sums, const Sums *added);
-extern void print_sums(const char *what, Sums *sums);
+extern void print_sums(const char *what, const char *time, Sums *sums);
 extern void start_probes(void);
 extern void calibrate(Run *run);
 
