@@ -322,6 +322,7 @@ decide(Worker *worker, const PbpCompared *waiting)
 		.storage = worker->storage,
 		.waiting = waiting,
 		.active_ms = worker->times.active_ms / worker->times.seconds,
+		.varies = worker->totals.varies,
 		.hours = &worker->last_hours,
 		.watched_seconds = (double) worker->second,
 		.wanted_hours = HOURS_OF_DAY,
@@ -346,6 +347,7 @@ worker_decide(Worker *worker)
 		.times = read_times(worker),
 		.misses = &worker->rows[PBP_ADVICE_BASELINE],
 		.storage = &worker->storage[PBP_ADVICE_BASELINE],
+		.varies = worker->totals.varies,
 	};
 
 	worker_sum_hours(worker, HOURS_OF_WEEK, &worker->last_hours);

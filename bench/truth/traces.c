@@ -287,17 +287,18 @@ compare(const Run *run, const Recording *recording, double weights[SAMPLES][PART
 
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceRow row = row_of(run->advice[j], i);
-			PbpAdviceStorageRow storage_row = storage_row_of(run->advice[j], i);
+			const PbpAdvice *advice = run->advice[j];
 
 			if (i != TODAY)
-				add_row(&row, weighted_ratio(recording, truth->misses, weights[j]),
-						weighted_ratio(recording, today->misses, weights[j]), &misses->figures,
-						&misses->changes);
+				add_compared(advice, row_of(advice, i).ratio,
+							 weighted_ratio(recording, truth->misses, weights[j]),
+							 weighted_ratio(recording, today->misses, weights[j]), &misses->figures,
+							 &misses->changes);
 			if (os_cache >= 0)
-				add_storage_row(&storage_row, weighted_ratio(recording, truth->waits, weights[j]),
-								weighted_ratio(recording, today->waits, weights[j]),
-								&storage->figures, &storage->changes);
+				add_compared(advice, storage_row_of(advice, i).ratio,
+							 weighted_ratio(recording, truth->waits, weights[j]),
+							 weighted_ratio(recording, today->waits, weights[j]),
+							 &storage->figures, &storage->changes);
 		}
 	}
 }

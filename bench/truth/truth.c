@@ -206,27 +206,14 @@ add_all(Tally *sum, const Tally *tally)
 }
 
 /* The figure of a size, and what it changes if that is not today's. */
-static void
-add_compared(const PbpCompared *ratio, bool known, double truth, double today, Tally *tally,
+void
+add_compared(const PbpAdvice *advice, PbpCompared ratio, double truth, double today, Tally *tally,
 			 Tally *changes)
 {
-	add_figure(tally, known, ratio->value, ratio->error, truth);
-	if (ratio->change != 0)
-		add_figure(changes, known && !isnan(ratio->change), ratio->change, ratio->change_error,
-				   truth - today);
-}
-
-void
-add_row(const PbpAdviceRow *row, double truth, double today, Tally *tally, Tally *changes)
-{
-	add_compared(&row->ratio, row->reason == PBP_ADVICE_KNOWN, truth, today, tally, changes);
-}
-
-void
-add_storage_row(const PbpAdviceStorageRow *row, double truth, double today, Tally *tally,
-				Tally *changes)
-{
-	add_compared(&row->ratio, row->reason == PBP_STORAGE_KNOWN, truth, today, tally, changes);
+	ratio = pbp_compared_now(ratio, pbp_advice_totals(advice).varies);
+	add_figure(tally, !isnan(ratio.value), ratio.value, ratio.error, truth);
+	if (ratio.change != 0)
+		add_figure(changes, !isnan(ratio.change), ratio.change, ratio.change_error, truth - today);
 }
 
 void
@@ -270,10 +257,9 @@ compare_kind(Kind kind, Hindrance hindrance, Sums *all)
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			for (int j = 0; j < SAMPLES && i != TODAY; j++)
 			{
-				PbpAdviceRow row = row_of(run.advice[j], i);
-
-				add_row(&row, true_misses(&run, pbp_advice_factor(i)), true_misses(&run, 1), &tally,
-						&all->changes);
+				add_compared(run.advice[j], row_of(run.advice[j], i).ratio,
+							 true_misses(&run, pbp_advice_factor(i)), true_misses(&run, 1), &tally,
+							 &all->changes);
 			}
 		finish(&run);
 	}
@@ -352,9 +338,8 @@ compare_divisions(const Run *run, Load load, Tally *tally, Tally *changes)
 
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceStorageRow row = storage_row_of(run->advice[j], i);
-
-			add_storage_row(&row, truth, today, tally, changes);
+			add_compared(run->advice[j], storage_row_of(run->advice[j], i).ratio, truth, today,
+						 tally, changes);
 		}
 	}
 }
@@ -376,8 +361,8 @@ compare_totals(const Run *run, Load load, Tally *tally, Tally *changes)
 				int			nbuffers = (int) (pbp_advice_factor(split.size) * run->nbuffers);
 				int			os_cache = (int) split.storage.os_cache_pages;
 
-				add_storage_row(&split.storage, true_storage(load, nbuffers, os_cache), today, tally,
-								changes);
+				add_compared(run->advice[j], split.storage.ratio,
+							 true_storage(load, nbuffers, os_cache), today, tally, changes);
 			}
 		}
 }

@@ -46,9 +46,8 @@ extern Truth *find_truth(const char *model);
 extern Truth *keep_truth(const char *model, double miss_ratio, double storage_ratio);
 extern void make_parts(Truth *truth);
 extern void keep_parts(const Truth *truth);
-extern void add_row(const PbpAdviceRow *row, double truth, double today, Tally *tally, Tally *changes);
-extern void add_storage_row(const PbpAdviceStorageRow *row, double truth, double today, Tally *tally,
-							Tally *changes);
+extern void add_compared(const PbpAdvice *advice, PbpCompared ratio, double truth, double today,
+						 Tally *tally, Tally *changes);
 extern void print_tally(const char *what, const char *load, Tally *tally);
 extern void add_all(Tally *sum, const Tally *tally);
 extern void add_sums(Sums *sums, const Sums *added);

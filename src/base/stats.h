@@ -36,6 +36,16 @@ typedef struct PbpCompared
 	double		change_error;
 } PbpCompared;
 
+/*
+ * The same of a load that varies by such a share, now: over hours, it is on average what it is.
+ */
+static inline PbpCompared
+pbp_compared_now(PbpCompared figure, double varies)
+{
+	figure.change_error = hypot(figure.change_error, varies * figure.change);
+	return figure;
+}
+
 #define PBP_NO_FIGURE		((PbpFigure) {NAN, NAN})
 #define PBP_NOT_COMPARED	((PbpCompared) {NAN, NAN, NAN, NAN})
 

@@ -39,6 +39,7 @@ pbp_waiting_input(const PbpAdviceReport *report)
 		.times = report->times,
 		.misses = &report->rows[PBP_ADVICE_BASELINE],
 		.storage = &report->storage.fixed[PBP_ADVICE_BASELINE],
+		.varies = totals->varies,
 	};
 }
 
@@ -145,6 +146,7 @@ pbp_decide_report(PbpAdviceReport *report)
 		.storage = known ? report->storage.fixed : NULL,
 		.waiting = known ? waiting : NULL,
 		.active_ms = report->active_ms,
+		.varies = report->totals.varies,
 		.hours = &last_hours,
 		.watched_seconds = report->watched_seconds,
 		.wanted_hours = pbp_decision_hours,

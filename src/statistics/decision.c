@@ -70,11 +70,11 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 		case PBP_BY_WAITING:
 			return input->waiting[i];
 		case PBP_BY_STORAGE:
-			return input->storage[i].ratio;
+			return pbp_compared_now(input->storage[i].ratio, input->varies);
 		case PBP_BY_MISSES:
 			break;
 	}
-	return input->misses[i].ratio;
+	return pbp_compared_now(input->misses[i].ratio, input->varies);
 }
 
 /*

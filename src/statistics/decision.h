@@ -19,6 +19,7 @@ typedef struct PbpDecisionInput
 										 * will not become known */
 	const PbpCompared *waiting;	/* in a second; NULL: unknown */
 	double		active_ms;		/* that sessions work in a second now; NaN: unknown */
+	double		varies;			/* the load now, as a share */
 	const PbpHoursSum *hours;	/* of today's size */
 	double		watched_seconds;	/* since learning began */
 	bool		loaded;			/* meanwhile, as many block accesses as the pool has buffers */

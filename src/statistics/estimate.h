@@ -40,19 +40,17 @@ error_of(const PbpEstimate *estimate)
 }
 
 /*
- * Of its difference to today's, of the same sample and time, which the model does not doubt.  What
- * varies with the load does so by the same share as today's figure.
+ * Of its difference to today's, of the same sample and time, which the model does not doubt.  For
+ * how it varies with the load, see pbp_compared_now().
  */
 static inline double
-error_of_change(const PbpEstimate *estimate, const PbpEstimate *today, bool varies)
+error_of_change(const PbpEstimate *estimate, const PbpEstimate *today)
 {
 	double		without[GROUPS];
-	double		varying = varies ?
-		fabs(estimate->value - today->value) * today->time / fmax(1e-9, today->value) : 0;
 
 	for (int group = 0; group < GROUPS; group++)
 		without[group] = estimate->without[group] - today->without[group];
-	return hypot(pbp_jackknife_error(without, GROUPS), varying) + estimate->model;
+	return pbp_jackknife_error(without, GROUPS) + estimate->model;
 }
 
 static inline double

@@ -39,7 +39,7 @@ add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size,
 {
 	double		accesses = accesses_of_load(share);
 	PbpWaitingInput input = {accesses, share->times, &share->misses[PBP_ADVICE_BASELINE],
-							 &share->storage[PBP_ADVICE_BASELINE]};
+							 &share->storage[PBP_ADVICE_BASELINE], 0};
 	PbpCompared waiting = pbp_waiting(&input, &share->misses[size], storage);
 
 	/* a sum with an unknown figure is unknown */

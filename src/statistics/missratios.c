@@ -426,7 +426,7 @@ row_of(const Advice *advice, int i)
 		row.ratio = (PbpCompared)
 		{
 			estimate->value, fmin(1, error_of(estimate)), estimate->value - today->value,
-			fmin(1, error_of_change(estimate, today, pbp_is_new_load(advice)))
+			fmin(1, error_of_change(estimate, today))
 		};
 		row.write_ratio = scaled(advice, i, advice->counters.sizes[i].dirty_evictions);
 	}
@@ -474,6 +474,17 @@ pbp_advice_row(const PbpAdvice *advice, int i)
 	return pbp_miss_answers(advice)->rows[i];
 }
 
+/* Of the load's miss ratio; NaN: unknown. */
+static double
+varying_share(const Advice *advice)
+{
+	const MissAnswers *known = pbp_miss_answers(advice);
+	const PbpEstimate *today = &known->estimates[BASELINE];
+
+	return known->reasons[BASELINE] == PBP_ADVICE_KNOWN ?
+		today->time / fmax(1e-9, today->value) : NAN;
+}
+
 PbpAdviceTotals
 pbp_advice_totals(const PbpAdvice *advice)
 {
@@ -495,6 +506,7 @@ pbp_advice_totals(const PbpAdvice *advice)
 		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ?
 			advice->lately.reads / advice->lately.accesses : NAN,
+		.varies = varying_share(advice),
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
 			advice->time.changed ? PBP_OTHER_MISSES :
 			advice->facts.other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,

@@ -112,13 +112,13 @@ compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 {
 	PbpCompared ratio = {
 		.value = estimate.value,.change = estimate.value - today->value,
-		.change_error = fmin(1, error_of_change(&estimate, today, true))
+		.change_error = fmin(1, error_of_change(&estimate, today))
 	};
 
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
 	ratio.error = fmin(1, error_of(&estimate));
-	return ratio;
+	return pbp_compared_now(ratio, today->time / fmax(1e-9, today->value));
 }
 
 PbpPolicyRow

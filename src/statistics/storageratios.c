@@ -459,7 +459,7 @@ row_of(const Advice *advice, int cache, double storage_ratio)
 		row.ratio = (PbpCompared)
 		{
 			ratio, error_of(&here), ratio - today,
-			cache == BASELINE ? 0 : error_of_change(&here, &reference, pbp_is_new_load(advice))
+			cache == BASELINE ? 0 : error_of_change(&here, &reference)
 		};
 		row.scans = compare_scans(advice, cache);
 	}

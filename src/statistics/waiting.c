@@ -358,11 +358,11 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	/* all of it is longer or shorter by as much as the mean */
 	error = hypot(error, read_times->uncertain * value);
 	change_error = hypot(change_error, read_times->uncertain * change);
-	return (PbpCompared)
+	return pbp_compared_now((PbpCompared)
 	{
 		isnan(error) ? NAN : ms * value, ms * error,
 		isnan(change_error) ? NAN : ms * change, ms * change_error
-	};
+	}, input->varies);
 }
 
 /*

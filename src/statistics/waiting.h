@@ -40,6 +40,7 @@ typedef struct PbpWaitingInput
 	PbpReadTimes times;
 	const PbpAdviceRow *misses; /* of today's size */
 	const PbpAdviceStorageRow *storage; /* of today's size */
+	double		varies;			/* the load now, as a share; 0 over hours */
 } PbpWaitingInput;
 
 /*

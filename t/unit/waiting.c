@@ -127,7 +127,7 @@ compare(PbpReadTimes times, double today_misses, double today_storage, double ot
 	PbpAdviceStorageRow today_waits = storage(today_storage, 0, 0);
 	PbpAdviceRow other = misses(other_misses, 0, 0);
 	PbpAdviceStorageRow other_waits = storage(other_storage, 0, 0);
-	PbpWaitingInput input = {1e6, times, &today, &today_waits};
+	PbpWaitingInput input = {1e6, times, &today, &today_waits, 0};
 
 	return pbp_waiting(&input, &other, &other_waits);
 }
@@ -160,7 +160,7 @@ waiting_of_scans(void)
 	PbpAdviceRow other = misses(0.05, 0, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
 	PbpAdviceStorageRow other_waits = storage(0.02, 0, 0);
-	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpWaitingInput input = {1e6, exact, &today, &waits, 0};
 	double		lookups = pbp_waiting(&input, &today, &waits).value;
 	double		saved = pbp_waiting(&input, &other, &other_waits).change;
 	PbpCompared waiting;
@@ -204,7 +204,7 @@ unknown_errors(void)
 	PbpAdviceRow other = misses(0.05, 0.01, 0.01);
 	PbpAdviceStorageRow waits = storage(0, 0.001, 0);
 	PbpAdviceStorageRow other_waits = storage(0, 0.001, 0.001);
-	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, PBP_NO_FIGURE, 0), &today, &waits};
+	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, PBP_NO_FIGURE, 0), &today, &waits, 0};
 	PbpCompared waiting = pbp_waiting(&input, &today, &waits);
 
 	ok(isnan(waiting.value) && waiting.change == 0 && waiting.change_error == 0, "an unknown error: today's waiting is unknown, and its change is not");
@@ -224,7 +224,7 @@ writes_of_sessions(void)
 	PbpAdviceRow other = misses(0.05, 0, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
 	PbpAdviceStorageRow other_waits;
-	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpWaitingInput input = {1e6, exact, &today, &waits, 0};
 	PbpCompared reads = pbp_waiting(&input, &other, &waits);
 	PbpCompared waiting;
 
@@ -259,7 +259,7 @@ writes_that_hold_up_reads(void)
 	PbpAdviceRow larger = misses(0.05, 0, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
 	PbpAdviceStorageRow fewer = storage(0.015, 0, 0);
-	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpWaitingInput input = {1e6, exact, &today, &waits, 0};
 	double		reads = 135000 * 0.002 + 15000 * 0.1 - (80000 * 0.002 + 20000 * 0.1);
 	PbpCompared waiting;
 
@@ -292,7 +292,7 @@ errors(void)
 	PbpAdviceStorageRow today_waits = storage(0.02, 0.004, 0);
 	PbpAdviceRow other = misses(0.05, 0.01, 0.005);
 	PbpAdviceStorageRow other_waits = storage(0.01, 0.003, 0.001);
-	PbpWaitingInput input = {1e6, exact, &today, &today_waits};
+	PbpWaitingInput input = {1e6, exact, &today, &today_waits, 0};
 	PbpReadTimes rough = {.os = {2000, 1000},.storage = {100000, 50000}};
 	PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
 	PbpCompared uncertain;
@@ -380,7 +380,7 @@ covered_waiting(double uncertain, double scatter, PbpQueue queue, double growth,
 		PbpWaitingInput input = {
 			1e6,
 			pbp_read_times(probed(2000), probed(150000), uncertain < 0 ? PBP_NO_FIGURE : measured, today_waits.ratio.value / 0.1),
-			&today, &today_waits
+			&today, &today_waits, 0
 		};
 		PbpCompared waiting;
 
@@ -415,7 +415,7 @@ covered_where_few_wait(void)
 		PbpWaitingInput input = {
 			1e6,
 			pbp_read_times(probed(2000), probed(150000), server_time(true_today / 0.15, 0), today_waits.ratio.value / 0.15),
-			&today, &today_waits
+			&today, &today_waits, 0
 		};
 		PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
 
@@ -464,7 +464,7 @@ errors_in_queues(void)
 	PbpAdviceRow other = misses(0.021, 0, 0);
 	PbpAdviceStorageRow other_waits = storage(0.021, 0.0005, 0.0004);
 	PbpReadTimes times = {.os = {0, 0},.storage = {100000, 0},.measured = true,.queue = some_queue()};
-	PbpWaitingInput input = {1e6, times, &today, &today_waits};
+	PbpWaitingInput input = {1e6, times, &today, &today_waits, 0};
 	PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
 
 	ok(near(waiting.change_error, hypot((with_queue(1.07).value - with_queue(1.03).value) / 2, with_queue(1.05).change_error)),
@@ -524,7 +524,7 @@ saved_by_policies(void)
 {
 	PbpAdviceRow today = misses(0.1, 0.01, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0.002, 0);
-	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpWaitingInput input = {1e6, exact, &today, &waits, 0};
 	PbpPolicyRow policy = {.ratio.value = 0.09,.ratio.change = -0.01};
 	PbpFigure	saved = pbp_saved_by_policy(&input, &today, &waits, &policy);
 	PbpAdviceRow half = misses(0.2, 0.01, 0.01);
