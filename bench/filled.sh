@@ -69,7 +69,7 @@ all_counts() { echo "$(counts)|$(storage_counts)"; }
 # reclaim (DAMON) does so, the more the slower the load is.
 memory_in_use() { awk -v limit="$limit" '{ printf "%.3f\n", $1 / limit }' < <(memory_used); }
 
-# Runs a workload for so many seconds. Prints the shares of its block accesses that were reads, and blocks read from storage,
+# Runs a workload for so many seconds, as load() does. Prints the shares of its block accesses that were reads, and blocks read from storage,
 # the share of the limit that is in use, and requests to storage per access.
 window() {
 	local before after
@@ -92,7 +92,7 @@ work_window() {
 	# a session publishes its last counts when it ends, which pgbench does not wait for
 	sleep 1
 	after=$(work_counts)
-	awk -v before="$before" -v after="$after" -v workload="$1" -v seconds="$2" '
+	awk -v before="$before" -v after="$after" -v workload="$1" '
 		/^number of transactions actually processed: / { transactions = $NF }
 		/^latency average = / { ms = $4 }
 		/^tps = / { tps = $3 }
@@ -101,6 +101,6 @@ work_window() {
 			accesses = n[7] - n[1] + n[8] - n[2]
 			if (workload != "tpcb") ms = (n[11] - n[5]) / transactions
 			printf "%.1f %.5f %.5f %.5f %.1f %.1f %.0f\n", tps, ms, (n[8] - n[2]) / accesses, (n[9] - n[3]) / accesses, ms * tps, \
-				(n[12] - n[6]) * 1e6 / accesses, accesses / seconds
+				(n[12] - n[6]) * 1e6 / accesses, accesses * tps / transactions
 		}' "$work/log"
 }

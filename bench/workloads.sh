@@ -38,6 +38,10 @@ END2
 	cat >"$work/ranges.sql" <<'END2'
 \set aid permute(random_zipfian(1, 1000 * :scale, 1.02), 1000 * :scale) * 100
 \set last :aid + 500
+\set n :n + 1
+\if :client_id = 0 and :n % :between = 0
+SELECT count(*) FROM bench.scanned;
+\endif
 SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :last;
 END2
 	echo 'SELECT count(*) FROM bench.scanned;' >"$work/scan.sql"
@@ -96,14 +100,15 @@ fill_pool() {
 		-D "clients=$clients" -D "rank=$ranks" -D "of=$of" -D "step=$step" -D "width=$width" -f "$work/popular.sql"
 }
 
-# Runs a workload for so many seconds.
+# Runs a workload for so many seconds, or ranges, if 0, from one scan to the next.
 load() {
-	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql")
+	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql") between=$(($2 * 750 / clients)) until=(-T "$3")
 	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
 	# pages that the last one left behind, and keep them, which cannot be seen in a smaller pool.
-	[ "$workload" != ranges ] || scripts=(-f "$work/ranges.sql@$((scale * 750))" -f "$work/scan.sql@1")
+	[ "$workload" != ranges ] || scripts+=(-D "between=$between" -D "n=$((RANDOM % between))")
+	((seconds > 0)) || until=(-t "$between")
 	# Sessions that wait for storage wait about as long for scans as for lookups.
 	[ "$workload" != scans ] || scripts=(-f "$work/zipf.sql@$((limit * 10))" -f "$work/scan.sql@1")
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
-		"${scripts[@]}" -T "$seconds"
+		"${scripts[@]}" "${until[@]}"
 }
