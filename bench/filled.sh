@@ -69,7 +69,7 @@ all_counts() { echo "$(counts)|$(storage_counts)"; }
 # reclaim (DAMON) does so, the more the slower the load is.
 memory_in_use() { awk -v limit="$limit" '{ printf "%.3f\n", $1 / limit }' < <(memory_used); }
 
-# Runs a workload for so many seconds, as load() does. Prints the shares of its block accesses that were reads, and blocks read from storage,
+# Runs a workload for so many seconds. Prints the shares of its block accesses that were reads, and blocks read from storage,
 # the share of the limit that is in use, and requests to storage per access.
 window() {
 	local before after

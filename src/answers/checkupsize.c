@@ -161,10 +161,10 @@ static const char *
 smaller_is_enough(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
-	double		added = half->ratio.value - report->rows[PBP_ADVICE_BASELINE].ratio.value;
+	PbpCompared now = pbp_compared_now(half->ratio, report->totals.varies);
 
 	if (report->decision.basis == PBP_BY_HOURS || !report->may_fit[PBP_ADVICE_HALF] ||
-		half->reason != PBP_ADVICE_KNOWN || added + half->ratio.change_error > ADDED_ACCESSES)
+		half->reason != PBP_ADVICE_KNOWN || now.change + now.change_error > ADDED_ACCESSES)
 		return NULL;
 	return psprintf("If the memory is needed elsewhere, %s is enough.",
 					size_of(report, PBP_ADVICE_HALF));

@@ -36,9 +36,7 @@ typedef struct PbpCompared
 	double		change_error;
 } PbpCompared;
 
-/*
- * The same of a load that varies by such a share, now: over hours, it is on average what it is.
- */
+/* As certain as it is now, of a load that varies by such a share.  Over hours, that averages out. */
 static inline PbpCompared
 pbp_compared_now(PbpCompared figure, double varies)
 {

@@ -87,7 +87,7 @@ is_total(const PbpAdviceTotals *totals)
 		REALS_OR_NAN(0, MANY, totals->refaults) &&
 		REALS(0, 1, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MAX_RATIO, totals->lately) &&
-		REALS_OR_NAN(0, MANY, totals->varies) &&
+		REALS_OR_NAN(0, 1, totals->varies) &&
 		NUMBERS(0, PBP_LAST_ADVICE_CHANGE, totals->change) &&
 		NUMBERS(0, (int64) MANY, totals->sampled_loads, totals->gaps, totals->dropped);
 }

@@ -642,7 +642,6 @@ extern double pbp_chance_lately(const Advice *advice);
 
 /* periods.c */
 extern void pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double moved);
-extern bool pbp_is_new_load(const Advice *advice);
 extern double pbp_usual_difference(const Advice *advice);
 extern double pbp_variation_error(const Advice *advice);
 extern double pbp_chance_of_groups(double accesses, double reads);

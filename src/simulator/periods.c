@@ -59,13 +59,6 @@ end_period(Time *time)
 		time->nperiods++;
 }
 
-/* True while too few periods have passed to tell another load from this one. */
-bool
-pbp_is_new_load(const Advice *advice)
-{
-	return advice->time.nperiods < CALM_PERIODS;
-}
-
 /* Another load has begun.  All that was counted before weighs as much as one period. */
 static void
 begin_load(Advice *advice)
@@ -99,7 +92,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 	time->periods[0].reads += counts->reads;
 	if (moved <= usual)
 		time->changed = false;
-	else if (moved > usual && !pbp_is_new_load(advice))
+	else if (moved > usual && time->nperiods >= CALM_PERIODS)
 		begin_load(advice);
 	if (time->age >= 1)
 		end_period(time);

@@ -32,6 +32,13 @@ chance_of(const PbpEstimate *estimate)
 	return pbp_jackknife_error(estimate->without, GROUPS);
 }
 
+/* By how much of it the figure varies with the load, at most all. */
+static inline double
+varying_share(const PbpEstimate *estimate)
+{
+	return fmin(1, estimate->time / fmax(1e-9, estimate->value));
+}
+
 /* Half of the 95 % interval. */
 static inline double
 error_of(const PbpEstimate *estimate)

@@ -138,7 +138,7 @@ typedef struct PbpAdviceTotals
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	double		varies;			/* half a 95 % interval of the mean of a load that varies, as a share
-								 * of the miss ratio; NaN: unknown */
+								 * of the miss ratio, at most 1; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		gaps;			/* times that knowledge was lost */

@@ -474,21 +474,11 @@ pbp_advice_row(const PbpAdvice *advice, int i)
 	return pbp_miss_answers(advice)->rows[i];
 }
 
-/* Of the load's miss ratio; NaN: unknown. */
-static double
-varying_share(const Advice *advice)
-{
-	const MissAnswers *known = pbp_miss_answers(advice);
-	const PbpEstimate *today = &known->estimates[BASELINE];
-
-	return known->reasons[BASELINE] == PBP_ADVICE_KNOWN ?
-		today->time / fmax(1e-9, today->value) : NAN;
-}
-
 PbpAdviceTotals
 pbp_advice_totals(const PbpAdvice *advice)
 {
 	const Counters *counters = &advice->counters;
+	const MissAnswers *known = pbp_miss_answers(advice);
 
 	return (PbpAdviceTotals)
 	{
@@ -506,7 +496,8 @@ pbp_advice_totals(const PbpAdvice *advice)
 		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ?
 			advice->lately.reads / advice->lately.accesses : NAN,
-		.varies = varying_share(advice),
+		.varies = known->reasons[BASELINE] == PBP_ADVICE_KNOWN ?
+			varying_share(&known->estimates[BASELINE]) : NAN,
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
 			advice->time.changed ? PBP_OTHER_MISSES :
 			advice->facts.other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,

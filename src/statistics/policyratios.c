@@ -118,7 +118,7 @@ compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
 	ratio.error = fmin(1, error_of(&estimate));
-	return pbp_compared_now(ratio, today->time / fmax(1e-9, today->value));
+	return pbp_compared_now(ratio, varying_share(today));
 }
 
 PbpPolicyRow

@@ -41,7 +41,7 @@ ask(const Case *one)
 	PbpAdviceRow misses[SIZES];
 	PbpAdviceStorageRow storage[SIZES];
 	PbpDecisionInput input = {
-		.fits = one->fits,.misses = misses,.storage = one->has_storage ? storage : NULL,
+		.fits = one->fits,.misses = misses,.storage = one->has_storage ? storage : NULL,.varies = one->varies,
 		.waiting = one->has_waiting ? one->waiting : NULL,.active_ms = one->active_ms,.hours = &one->hours,.watched_seconds = one->seconds,
 		.wanted_hours = one->wanted_hours,.advised_before = one->before,.loaded = !one->idle,.evicted = !one->unused,.probed = one->probed,
 		.spare_memory = one->spare_memory,.doubtful = one->doubtful,.unsettled = one->unsettled,

@@ -21,6 +21,7 @@ typedef struct Case
 	bool		fits[SIZES];
 	PbpAdviceRow misses[SIZES];
 	PbpAdviceStorageRow storage[SIZES];
+	double		varies;
 	bool		has_storage;
 	double		seconds;
 	double		active_ms;

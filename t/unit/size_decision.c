@@ -126,6 +126,10 @@ wait_for_more(void)
 		if (i != TODAY)
 			forget_misses(&one, i, 0.6, PBP_ADVICE_UNSEEN);
 	is_decided(&one, PBP_DECIDE_UNKNOWN, 1, "nor where too few of the reads are seen");
+
+	one = new_case(falling, hump, 0.004);
+	one.varies = 1;
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "a load that varies by all of its misses has no certain best size");
 }
 
 /* Whatever the figures: no size that does not fit, none without an estimate. */

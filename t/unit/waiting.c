@@ -299,6 +299,11 @@ errors(void)
 
 	ok(near(waiting.error, 10000 * 0.002 + 3000 * 0.098), "errors of shares: of misses, and of what storage takes more");
 	ok(near(waiting.change_error, 5000 * 0.002 + 1000 * 0.098), "of the difference: those of the differences");
+	input.varies = 0.2;
+	uncertain = pbp_waiting(&input, &other, &other_waits);
+	ok(near(uncertain.change_error, hypot(waiting.change_error, 0.2 * waiting.change)) && near(uncertain.error, waiting.error),
+	   "now, a difference also varies as the load does");
+	input.varies = 0;
 	input.times = rough;
 	uncertain = pbp_waiting(&input, &other, &other_waits);
 	ok(near(uncertain.error, hypot(waiting.error, 40000 * 0.001 + 10000 * 0.05)), "errors of times add to them");
