@@ -105,10 +105,10 @@ load() {
 	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql") between=$(($2 * 750 / clients)) until=(-T "$3")
 	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
 	# pages that the last one left behind, and keep them, which cannot be seen in a smaller pool.
-	[ "$workload" != ranges ] || scripts+=(-D "between=$between" -D "n=$((RANDOM % between))")
-	((seconds > 0)) || until=(-t "$between")
+	[ "$workload" != ranges ] || scripts+=(-D "between=$between" -D "n=$(((RANDOM * 32768 + RANDOM) % between))")
 	# Sessions that wait for storage wait about as long for scans as for lookups.
 	[ "$workload" != scans ] || scripts=(-f "$work/zipf.sql@$((limit * 10))" -f "$work/scan.sql@1")
+	((seconds > 0)) || until=(-t "$between")
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
 		"${scripts[@]}" "${until[@]}"
 }

@@ -256,11 +256,9 @@ compare_kind(Kind kind, Hindrance hindrance, Sums *all)
 		run_today(&run);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			for (int j = 0; j < SAMPLES && i != TODAY; j++)
-			{
 				add_compared(run.advice[j], row_of(run.advice[j], i).ratio,
 							 true_misses(&run, pbp_advice_factor(i)), true_misses(&run, 1), &tally,
 							 &all->changes);
-			}
 		finish(&run);
 	}
 	print_tally(hindrances[hindrance], kind_names[kind], &tally);
@@ -337,10 +335,8 @@ compare_divisions(const Run *run, Load load, Tally *tally, Tally *changes)
 		double		truth = true_storage(load, nbuffers, os_pages(nbuffers));
 
 		for (int j = 0; j < SAMPLES; j++)
-		{
 			add_compared(run->advice[j], storage_row_of(run->advice[j], i).ratio, truth, today,
 						 tally, changes);
-		}
 	}
 }
 

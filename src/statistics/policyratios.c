@@ -110,15 +110,16 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 static PbpCompared
 compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 {
-	PbpCompared ratio = {
+	PbpCompared ratio = pbp_compared_now((PbpCompared) {
 		.value = estimate.value,.change = estimate.value - today->value,
-		.change_error = fmin(1, error_of_change(&estimate, today))
-	};
+		.change_error = error_of_change(&estimate, today)
+	}, varying_share(today));
 
+	ratio.change_error = fmin(1, ratio.change_error);
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
 	ratio.error = fmin(1, error_of(&estimate));
-	return pbp_compared_now(ratio, varying_share(today));
+	return ratio;
 }
 
 PbpPolicyRow
