@@ -48,20 +48,22 @@ ask($standby, 'SELECT count(*) FROM pages', 'dropped');
 is(scalar(() = in_buffers($standby, $long) =~ /:/g), 1300, 'a long table');
 $standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 0\npgbufprobe.os_cache = off\n");
 set_faults('pgbufprobe carry-over', ask($primary, q{SELECT pg_relation_filepath('long')}), pread => { delay_s => 0.05 });
-$standby->stop;
-$from = -s $standby->logfile;
-start_with_faults($standby);
 my $restored = "FROM pg_buffercache WHERE $long";
-ok($standby->poll_query_until('postgres', "SELECT count(*) > 3 $restored"), 'the restore of the table has begun');
-my $conflicts = q{SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = 'postgres'};
-# Between two workers, nobody has a lock.
+my $locking = "FROM pg_locks WHERE relation = 'long'::regclass AND granted AND pid IN (SELECT pid $carry_load)";
+# A worker has no lock for an instant every 50 ms, and leaves out the rest of an extent that another one locks then; after a
+# conflict, it ends.
 ok( wait_for
 	{
+		$standby->stop;
+		$from = -s $standby->logfile;
+		start_with_faults($standby);
+		$standby->poll_query_until('postgres', "SELECT count(*) > 3 $restored") or die 'the table is not restored';
+		my $pid = ask($standby, "SELECT pid $locking") or return 0;
 		ask($primary, 'BEGIN; LOCK TABLE long IN ACCESS EXCLUSIVE MODE; COMMIT');
-		$primary->wait_for_catchup($standby, 'replay');
-		ask($standby, "SELECT ($conflicts) > 0") eq 't';
+		$standby->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT $carry_load AND pid = $pid)");
+		ask($standby, "SELECT confl_lock > 0 FROM pg_stat_database_conflicts WHERE datname = 'postgres'") eq 't';
 	},
-	'it has a conflict with recovery');
+	'the restore of a table has a conflict with recovery');
 ask($primary, 'DROP DATABASE dropped');
 $primary->wait_for_catchup($standby, 'replay');
 clear_faults();
