@@ -107,8 +107,8 @@ make_disk() {
 	echo "$device"
 }
 
-# Sets the readahead of files that are opened from now on, in kB.
-set_readahead() { blockdev --setra $((2 * $1)) "$data_device"; }
+# Sets the readahead of files that are opened from now on, in kB, on the data's device or the one given.
+set_readahead() { blockdev --setra $((2 * $1)) "${2:-$data_device}"; }
 
 # Limits the reads, and the writes, of the data device to so many MB and operations per second. Fails if this machine
 # cannot. With cgroups v1, the limit is that of this script's group, which is also that of the kernel's writers if it is the root.

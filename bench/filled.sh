@@ -8,11 +8,12 @@ scale=${SCALE:-$((limit * 150 / 1024))}      # 16 MB for each unit of pgbench, w
 # The seconds given are for a limit of 1 GB.
 scaled_seconds() { echo $(($1 * (limit + 1024) / 2048)); }
 
-# Tables of large scans are on a device of their own.
+# Tables of large scans are on a device of their own, with the readahead that is usual. With more, the kernel makes folios that
+# several requests of a scan read, and takes them for pages that are used again if its processes do so by turns.
 make_data_disks() {
 	check_disk
 	data_device=$(make_disk "$work/data" "${SPACE:-$((limit * 10))}")
-	make_disk "$work/scans" $((limit / 2)) >/dev/null
+	set_readahead 128 "$(make_disk "$work/scans" $((limit / 2)))"
 }
 
 # Prints the blocks that were read from the device, and the requests.
