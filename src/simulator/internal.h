@@ -8,8 +8,6 @@
 #ifndef PBP_INTERNAL_H
 #define PBP_INTERNAL_H
 
-#include <math.h>
-
 #include "base/stats.h"
 #include "simulator/policies.h"
 #include "simulator/simulator.h"

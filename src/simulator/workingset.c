@@ -9,7 +9,6 @@
  */
 #include "simulator/workingset.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/stats.h"

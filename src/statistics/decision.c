@@ -14,8 +14,6 @@
  */
 #include "statistics/decision.h"
 
-#include <math.h>
-
 /* Below this miss ratio, no other size matters. */
 #define FEW_MISSES			0.001
 

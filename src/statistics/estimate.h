@@ -10,7 +10,6 @@
 #ifndef PBP_ESTIMATE_H
 #define PBP_ESTIMATE_H
 
-#include "base/stats.h"
 #include "simulator/internal.h"
 #include "statistics/figures.h"
 

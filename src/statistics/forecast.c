@@ -8,8 +8,6 @@
  */
 #include "statistics/prediction.h"
 
-#include <math.h>
-
 /* Sizes closer than this are the same: page counts are rounded. */
 #define SAME_FACTOR			0.001
 

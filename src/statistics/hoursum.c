@@ -7,7 +7,6 @@
  */
 #include "statistics/hoursum.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "statistics/prediction.h"

@@ -8,10 +8,6 @@
  */
 #include "statistics/estimate.h"
 
-#include <math.h>
-
-#include "base/stats.h"
-
 /*
  * Error of the extra misses, as a share of them, by the simulator; and of smaller sizes, if as much
  * is read through rings as otherwise.

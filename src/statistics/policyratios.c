@@ -8,8 +8,6 @@
  */
 #include "statistics/estimate.h"
 
-#include <math.h>
-
 /*
  * Error as a share of the difference to the server's policy.  These three are by
  * t/unit/policy_looks.c, where without them, a seventh of the differences is outside, and half of

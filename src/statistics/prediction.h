@@ -9,7 +9,6 @@
 #ifndef PBP_PREDICTION_H
 #define PBP_PREDICTION_H
 
-#include "base/stats.h"
 #include "statistics/figures.h"
 
 /* ---- the load that a figure was made for: the reference ---- */

@@ -11,7 +11,6 @@
  */
 #include "statistics/prediction.h"
 
-#include <math.h>
 #include <string.h>
 
 /*

@@ -11,10 +11,6 @@
  */
 #include "statistics/queue.h"
 
-#include <math.h>
-
-#include "base/stats.h"
-
 /* How exactly shares of a read's time are found by halving. */
 #define SOLVED				1e-6
 

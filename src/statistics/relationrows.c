@@ -7,11 +7,9 @@
  */
 #include "statistics/estimate.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stats.h"
 #include "simulator/cachesets.h"
 
 /* A relation with fewer events, after decay, is among the others. */

@@ -8,8 +8,6 @@
  */
 #include "statistics/served.h"
 
-#include <math.h>
-
 /*
  * A page that the pool has not loaded for a day makes room for others: where one load runs by day
  * and another one at night, most loads have an answer.  Each load searches for such pages in so

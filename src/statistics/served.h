@@ -25,10 +25,6 @@
 #ifndef PBP_SERVED_H
 #define PBP_SERVED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/stats.h"
 #include "statistics/figures.h"
 
 #define PBP_SERVED_PAGES	4096

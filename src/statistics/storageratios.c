@@ -6,13 +6,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "statistics/estimate.h"
-
-#include <math.h>
-
-#include "base/stats.h"
 #include "simulator/cachesets.h"
-#include "statistics/served.h"
+#include "statistics/estimate.h"
 
 /*
  * Where pages are read in turn, as by scans, all of them may return just before or just after

@@ -12,7 +12,6 @@
  */
 #include "statistics/totals.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

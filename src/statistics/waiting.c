@@ -11,8 +11,6 @@
  */
 #include "statistics/waiting.h"
 
-#include <math.h>
-
 #define ENOUGH_TIMES		5
 
 /*

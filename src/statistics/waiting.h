@@ -10,7 +10,6 @@
 #ifndef PBP_WAITING_H
 #define PBP_WAITING_H
 
-#include "base/stats.h"
 #include "statistics/figures.h"
 #include "statistics/queue.h"
 
