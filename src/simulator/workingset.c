@@ -177,8 +177,7 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 {
 	PbpWindow  *windows = set->windows;
 
-	if (by_relation != NULL)
-		memset(by_relation, 0, sizeof(uint32_t) * nrelations);
+	memset(by_relation, 0, sizeof(uint32_t) * nrelations);
 	for (int i = 0; i < PBP_WINDOWS; i++)
 	{
 		int64_t		watched = set->epoch - set->watched_since[i];
@@ -200,7 +199,7 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 			if (pbp_is_kept(used->page, windows[i].halvings))
 			{
 				windows[i].nsampled++;
-				if (i == PBP_WINDOW_OF_RELATIONS && by_relation != NULL)
+				if (i == PBP_WINDOW_OF_RELATIONS)
 					by_relation[used->relation]++;
 			}
 	}

@@ -69,8 +69,8 @@ extern bool pbp_init_working_set(PbpWorkingSet *set, void *memory, size_t bytes,
 
 /*
  * A look begins.  Uses that are reported next were found by the one before.  Returns true if an
- * epoch has ended with that.  Then the windows are counted, and if by_relation is not NULL, the
- * pages of each relation in the window PBP_WINDOW_OF_RELATIONS.
+ * epoch has ended with that.  Then the windows are counted, and the pages of each relation in the
+ * window PBP_WINDOW_OF_RELATIONS.
  */
 extern bool pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation,
 						   size_t nrelations);
