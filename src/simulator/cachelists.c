@@ -72,10 +72,3 @@ pbp_keep_cached_page(CacheSet *set, int cache, uint16_t page, bool active)
 	record->resident |= (uint16_t) (1 << cache);
 	pbp_link_cached_page(set, cache, page, active, false);
 }
-
-void
-pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity)
-{
-	set->caches[cache].capacity = capacity;
-	pbp_make_room(set, cache, 0);
-}

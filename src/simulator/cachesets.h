@@ -30,10 +30,7 @@ _Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE,
 #define NO_RECORD			UINT16_MAX
 #define MOST_RECORDS		(NO_RECORD - LISTS)
 
-/*
- * While resident, the neighbors in its list, or its end; then, the cache's age, as the policy has
- * it.
- */
+/* While resident, its neighbors in its list, or its end; then the cache's age, by the policy. */
 typedef union CacheEntry
 {
 	struct
@@ -318,7 +315,6 @@ extern void pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool a
 extern void pbp_drop_cached_page(CacheSet *set, int cache, uint16_t page, uint32_t evicted_at);
 extern void pbp_make_room(CacheSet *set, int cache, uint32_t npages);
 extern void pbp_keep_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
-extern void pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity);
 
 /* kernellists.c and kernelgenerations.c */
 extern const CachePolicy pbp_kernel_lists;

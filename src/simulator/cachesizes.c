@@ -61,36 +61,23 @@ pool_pages(const Advice *advice, int size)
 	return (double) pbp_pool_bytes((int64_t) bytes) / block_bytes;
 }
 
-/* Pages that a pool of this size takes from the cache, or leaves to it. */
+/* Of both caches together today. */
 static double
-pages_taken(const Advice *advice, int size)
+total_pages(const Advice *advice)
 {
-	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
-	double		huge_pages = advice->facts.huge_pages;
-
-	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
+	return pool_pages(advice, BASELINE) + advice->cache_sets[0]->os_cache;
 }
 
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
 double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
-	int			size = size_above(advice, cache);
-	double		total = pool_pages(advice, BASELINE) + advice->cache_sets[0]->os_cache;
+	double		more = pool_pages(advice, size_above(advice, cache)) - pool_pages(advice, BASELINE);
+	double		huge_pages = advice->facts.huge_pages;
 
-	if (has_todays_memory(cache))
-		return os_cache - pages_taken(advice, size);
-	return os_cache + (pbp_total_factor(total_of(cache)) - 1) * total -
-		(pool_pages(advice, size) - pool_pages(advice, BASELINE));
-}
-
-/* As the kernel, whose gigabytes are rounded down. */
-static uint32_t
-active_ratio(double bytes)
-{
-	double		gigabytes = floor(bytes / GIGABYTE);
-
-	return gigabytes < 1 ? 1 : (uint32_t) sqrt(10 * gigabytes);
+	if (!has_todays_memory(cache))
+		return os_cache + (pbp_total_factor(total_of(cache)) - 1) * total_pages(advice) - more;
+	return os_cache - (huge_pages < 0 ? more : fmax(0, more - huge_pages));
 }
 
 /* A larger cache must be learned again, unless the smaller one had room left. */
@@ -102,17 +89,21 @@ resize_cache(Advice *advice, int cache, double pages)
 	double		sampled = fmax(0, pages) * share_of_pool(advice) * set->share;
 	uint32_t	capacity = (uint32_t) rint(sampled);
 	double		known = SETTLED_SHARE * capacity;
+	double		gigabytes = floor(pages * set->block_bytes / GIGABYTE);
 	bool		was_full = is_full(simulated);
 
 	if (LEARNED_SHARE * capacity > simulated->capacity)
 		known = simulated->capacity;	/* it held no more, however much it read */
 	if (simulated->nlearned > known)
 		simulated->nlearned = (uint32_t) known;
-	simulated->ratio = active_ratio(pages * set->block_bytes);
-	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) * set->share;
+	/* as the kernel, whose gigabytes are rounded down */
+	simulated->ratio = gigabytes < 1 ? 1 : (uint32_t) sqrt(10 * gigabytes);
+	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) *
+		set->share;
 	simulated->generations.patience = set->policy == &pbp_kernel_generations_6_8 ? OLD_PATIENCE :
 		advice->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
-	pbp_resize_cache(set, slot_of(cache), capacity);
+	simulated->capacity = capacity;
+	pbp_make_room(set, slot_of(cache), 0);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
 }
@@ -126,7 +117,8 @@ begin_below(Advice *advice, int cache, int size)
 
 	if (set->sizes[i] == size)
 		return;
-	pbp_resize_cache(set, i, 0);
+	set->caches[i].capacity = 0;
+	pbp_make_room(set, i, 0);
 	memset(&set->counters[i], 0, sizeof(set->counters[i]));
 	set->doubtful_reads[i] = 0;
 	set->caches[i].was_full = false;
@@ -150,8 +142,7 @@ largest_size(const Advice *advice, double share, double pages)
 static void
 choose_sizes(Advice *advice, int total)
 {
-	double		pages = pbp_total_factor(total) *
-		(pool_pages(advice, BASELINE) + advice->cache_sets[0]->os_cache);
+	double		pages = pbp_total_factor(total) * total_pages(advice);
 	int			first = first_cache(total);
 	int			largest = size_above(advice, first + PBP_SPLITS - 1);
 
