@@ -52,13 +52,13 @@ pinned_of(PbpLook *look, uint64_t number)
 	return &look->pinned[number % 2];
 }
 
-/* The next buffer of the last look, without advancing; INT_MAX: no more. */
+/* The next buffer where the last look observed a page, without advancing; INT_MAX: no more. */
 static int
 next_known(const PbpLook *look)
 {
-	int			buffer = pbp_advice_known_buffer(look->advice, look->next_known);
+	const LookLists *last = lists_of(look->advice, look->advice->look.number - 1);
 
-	return buffer >= 0 ? buffer : INT_MAX;
+	return look->next_known < last->nmeetings ? last->meetings[look->next_known].buffer : INT_MAX;
 }
 
 static int

@@ -323,11 +323,3 @@ pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool 
 	return !met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, moved, usage, scanned);
 }
-
-int
-pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i)
-{
-	const LookLists *last = &advice->lists[(advice->look.number - advice->look.looking) % 2];
-
-	return i < last->nmeetings ? last->meetings[i].buffer : -1;
-}

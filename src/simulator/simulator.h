@@ -75,10 +75,7 @@ typedef struct PbpRelationKey
 	uint32_t	fork;
 } PbpRelationKey;
 
-/*
- * Requests counted by the server, which may count those through rings among the others; nothing but
- * doubles.
- */
+/* Counted by the server, perhaps with requests through rings among others; nothing but doubles. */
 typedef struct PbpAdviceCounts
 {
 	double		hits;
@@ -196,9 +193,6 @@ typedef struct PbpRecentShares
  */
 extern bool pbp_advice_simulates(const PbpAdvice *advice, uint64_t key);
 extern PbpCacheAnswer pbp_advice_caches(const PbpAdvice *advice, uint64_t key);
-
-/* The i-th buffer where the last look observed a page; -1: there are fewer. */
-extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
