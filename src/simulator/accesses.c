@@ -14,8 +14,8 @@
 #define HALF_LIFE_LATELY	5.0
 
 /* What was counted of the load now, which may be a light one. */
-static const Period *
-counted_lately(const Advice *advice)
+const Period *
+pbp_counted_lately(const Advice *advice)
 {
 	return advice->light.quiet && !advice->light.idle ? &advice->light.lately : &advice->lately;
 }
@@ -27,20 +27,11 @@ chance_lately(const Period *lately)
 	return PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 }
 
-/* Standard deviation of its miss ratio, if accesses come in groups. */
-double
-pbp_chance_lately(const Advice *advice)
-{
-	const Period *lately = counted_lately(advice);
-
-	return pbp_chance_of_groups(lately->accesses, lately->reads);
-}
-
 /* By how much the miss ratio of the last seconds differs from the figure, if not by chance. */
 double
 pbp_moved(const Advice *advice)
 {
-	const Period *lately = counted_lately(advice);
+	const Period *lately = pbp_counted_lately(advice);
 	const Counters *counters = &advice->counters;
 	double		difference;
 
@@ -62,7 +53,7 @@ pbp_moved_until(const Advice *advice)
 
 	if (moved == 0 || (!advice->light.quiet && moved <= pbp_usual_difference(advice)))
 		return 0;
-	return moved + chance_lately(counted_lately(advice));
+	return moved + chance_lately(pbp_counted_lately(advice));
 }
 
 /* ---- light loads ---- */

@@ -636,13 +636,12 @@ extern void pbp_confirm_accesses(Advice *advice, bool counts);
 extern void pbp_count_look(Advice *advice);
 extern double pbp_moved(const Advice *advice);
 extern double pbp_moved_until(const Advice *advice);
-extern double pbp_chance_lately(const Advice *advice);
+extern const Period *pbp_counted_lately(const Advice *advice);
 
 /* periods.c */
 extern void pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double moved);
 extern double pbp_usual_difference(const Advice *advice);
 extern double pbp_variation_error(const Advice *advice);
-extern double pbp_chance_of_groups(double accesses, double reads);
 
 /* observe.c */
 extern uint64_t pbp_absent_from(const Advice *advice, uint64_t key);

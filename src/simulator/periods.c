@@ -146,14 +146,23 @@ variation_of(const Advice *advice)
 	return variation;
 }
 
+/* Standard deviation of a miss ratio whose accesses come in groups, as those of a range scan. */
+static double
+chance_of_groups(double accesses, double reads)
+{
+	return sqrt(GROUP_OF_ACCESSES * (reads + 1) * (accesses - reads + 1) / pow(accesses, 3));
+}
+
 /* By how much the miss ratio of the last seconds may differ from the load's.  NaN: unknown. */
 double
 pbp_usual_difference(const Advice *advice)
 {
+	const Period *lately = pbp_counted_lately(advice);
 	Variation	variation = variation_of(advice);
 
 	return variation.nperiods < ENOUGH_PERIODS ? NAN :
-		USUAL_DEVIATIONS * hypot(sqrt(variation.variance), pbp_chance_lately(advice));
+		USUAL_DEVIATIONS * hypot(sqrt(variation.variance),
+								 chance_of_groups(lately->accesses, lately->reads));
 }
 
 /*
@@ -170,13 +179,6 @@ slowness(const Variation *variation)
 		1;
 }
 
-/* Standard deviation of a miss ratio whose accesses come in groups, as those of a range scan. */
-double
-pbp_chance_of_groups(double accesses, double reads)
-{
-	return sqrt(GROUP_OF_ACCESSES * (reads + 1) * (accesses - reads + 1) / pow(accesses, 3));
-}
-
 /*
  * Half a 95 % interval of the measured miss ratio, as the mean of a load that varies.  Where it
  * differs from the mean of the periods, older ones were of another load.
@@ -186,7 +188,7 @@ pbp_variation_error(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
 	Variation	variation = variation_of(advice);
-	double		chance = PBP_DEVIATIONS * pbp_chance_of_groups(counters->accesses, counters->reads);
+	double		chance = PBP_DEVIATIONS * chance_of_groups(counters->accesses, counters->reads);
 	double		deviation;
 
 	if (variation.nperiods < ENOUGH_PERIODS)
