@@ -176,13 +176,15 @@ fill_changes(const Summary *summary, const RelationCounters *counters, PbpRelati
 }
 
 static void
-fill_row(const Advice *advice, const Summary *summary, const RelationCounters *counters,
-		 uint32_t npages, uint32_t nhidden, PbpRelationRow *row)
+fill_row(const Advice *advice, const Summary *summary, const RelationRecord *record,
+		 uint32_t npages, PbpRelationRow *row)
 {
+	const RelationCounters *counters = &record->counters;
 	const PbpWorkingSet *working_set = &advice->relations->working_set;
 	const PbpWindow *window = &working_set->windows[PBP_WINDOW_OF_RELATIONS];
 	double		share = summary->loads > 0 ? counters->loads / summary->loads : NAN;
 
+	row->key = record->key;
 	row->read_share = share;
 	row->read_share_error = summary->loads > 0 ? pbp_share_error(share, summary->loads) : NAN;
 	row->loads = share * summary->reads;
@@ -192,7 +194,7 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	fill_changes(summary, counters, row);
 	row->pages = row->pages_error = NAN;
 	/* no use of pages at the maximum count shows, so none is not known to be none */
-	if (window->known && (npages > 0 || nhidden == 0))
+	if (window->known && (npages > 0 || record->nhidden == 0))
 		pbp_estimate_pages(working_set, window->halvings, npages, &row->pages, &row->pages_error);
 }
 
@@ -230,9 +232,8 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	const Relations *relations = advice->relations;
 	Candidate	candidates[PBP_MAX_RELATIONS];
 	int			ncandidates = 0;
-	RelationCounters others = relations->records[0].counters;
+	RelationRecord others = relations->records[0];
 	uint32_t	others_npages = relations->npages[0];
-	uint32_t	others_nhidden = relations->records[0].nhidden;
 
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
@@ -244,20 +245,19 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 
 		if (report->nrows < PBP_TOP_RELATIONS && has_news(record, candidates[i].npages))
 		{
-			report->rows[report->nrows].key = record->key;
-			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden,
+			fill_row(advice, summary, record, candidates[i].npages,
 					 &report->rows[report->nrows++]);
 			continue;
 		}
-		pbp_add_doubles(&others, &record->counters, sizeof(others));
+		pbp_add_doubles(&others.counters, &record->counters, sizeof(others.counters));
+		others.nhidden += record->nhidden;
 		others_npages += candidates[i].npages;
-		others_nhidden += record->nhidden;
 	}
-	if (others.sampled_loads == 0 && others.differing[MISSES_AT_HALF] == 0 && others_npages == 0)
+	if (others.counters.sampled_loads == 0 && others.counters.differing[MISSES_AT_HALF] == 0 &&
+		others_npages == 0)
 		return;
 	report->rows[report->nrows].others = true;
-	fill_row(advice, summary, &others, others_npages, others_nhidden,
-			 &report->rows[report->nrows++]);
+	fill_row(advice, summary, &others, others_npages, &report->rows[report->nrows++]);
 }
 
 void
