@@ -80,10 +80,7 @@ count_use(CacheSet *set, int cache, CachedPage *page)
 		*uses |= IN_WORKING_SET;
 }
 
-/*
- * The highest tier whose pages are evicted.  Tiers above return too often, by a margin
- * against chance.
- */
+/* The highest tier of evicted pages.  Those above return too often, by a margin against chance. */
 static int
 highest_evicted_tier(const CacheSet *set, const Generations *generations)
 {

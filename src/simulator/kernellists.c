@@ -10,8 +10,6 @@
  * once: soon is within as many evictions and activations as there are active
  * pages.
  *
- * Another policy has another file, as kernelgenerations.c.
- *
  *-------------------------------------------------------------------------
  */
 #include "simulator/cachesets.h"

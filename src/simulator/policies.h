@@ -50,10 +50,7 @@ extern size_t pbp_policies_bytes(uint32_t npages);
 /* Buffers that a session takes from the hand at once, in the policy that does so. */
 #define PBP_BATCH_BUFFERS	64
 
-/*
- * Empty pools of these sizes, for such a share of all pages.  The memory must be aligned for any
- * type.
- */
+/* Empty pools of these sizes, for such a share of all pages, in memory aligned for any type. */
 extern PbpPolicies *pbp_policies_init(void *memory, uint32_t npages, int usage_max,
 									  double sampling_rate);
 

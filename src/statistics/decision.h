@@ -102,10 +102,7 @@ typedef struct PbpDecision
 
 extern PbpDecision pbp_decide(const PbpDecisionInput *input);
 
-/*
- * The size above which the curve is flat; -1: it has no pronounced knee.  Ratios
- * by size; NaN: unknown.
- */
+/* The size above which the curve is flat; -1: no pronounced knee.  NaN among ratios: unknown. */
 extern int	pbp_knee(const double *ratios, int nsizes, double (*factor) (int i));
 
 #endif							/* PBP_DECISION_H */

@@ -17,10 +17,7 @@
 /* Of the accesses of all hours, those in which it must have been known. */
 #define KNOWN_HOURS			0.8
 
-/*
- * A share of memory that makes no other total of it: less than half of the
- * least step between two totals.
- */
+/* A share of memory that makes no other total: less than half of the least step between two. */
 #define SAME_MEMORY			0.08
 
 /* ---- counting ---- */
@@ -132,9 +129,6 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 
 /* ---- other sizes ---- */
 
-/* A figure of each size. */
-typedef PbpFigure Curve[PBP_ADVICE_FACTORS];
-
 /* NaN: unknown. */
 static PbpFigure
 per_access(double figure, double error, double accesses)
@@ -150,10 +144,10 @@ void
 pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 {
 	double		today = (double) nbuffers / (double) hour->nbuffers;
-	Curve		accesses;
-	Curve		storage_reads;
-	Curve		ms;
-	Curve		changes;
+	PbpFigure	accesses[PBP_ADVICE_FACTORS];
+	PbpFigure	storage_reads[PBP_ADVICE_FACTORS];
+	PbpFigure	ms[PBP_ADVICE_FACTORS];
+	PbpFigure	changes[PBP_ADVICE_FACTORS];
 
 	if (nbuffers == hour->nbuffers)
 		return;

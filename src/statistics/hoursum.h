@@ -112,10 +112,7 @@ extern double pbp_working_of_sum(const PbpHoursSum *sum);
 extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting);
 extern PbpCompared pbp_waiting_of_hour(const PbpHour *hour, int size);
 
-/*
- * The size with the shortest waiting of all that are certainly better than the
- * one that ran; -1: unknown.
- */
+/* The size of the shortest waiting, of those certainly better than what ran; -1: unknown. */
 extern int	pbp_best_of_hour(const PbpHour *hour);
 
 #endif							/* PBP_HOURSUM_H */

@@ -363,7 +363,6 @@ static double
 error_of_ring_scans(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-
 	double		hits = fmax(0, counters->scan_hits - counters->alone_hits);
 
 	if (i > BASELINE)

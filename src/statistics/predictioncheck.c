@@ -39,16 +39,10 @@
 /* A page cache of another size, by this share of all memory, is another case. */
 #define OTHER_MEMORY		0.2
 
-/*
- * Factor by which the rate may change.  The peak of a day is commonly twice or
- * three times its mean.
- */
+/* Factor by which the rate may change.  The peak of a day is often twice or thrice its mean. */
 #define TOLERATED_RATE		3.0
 
-/*
- * So many reads show how fast the load is.  Where it hardly reads, those of a
- * monitoring query would.
- */
+/* So many reads show how fast the load is.  Where it hardly reads, a monitoring query would. */
 #define ENOUGH_READS		100.0
 
 /* Share of the reads that may be of other relations than expected. */
@@ -191,10 +185,7 @@ pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const Pb
 
 /* ---- measuring ---- */
 
-/*
- * Half the width of a 95 % interval of the miss ratio, by how much it differs
- * from interval to interval.
- */
+/* Half a 95 % interval of the miss ratio, by how much it differs from interval to interval. */
 static double
 measured_error(const PbpMeasured *measured)
 {
@@ -371,9 +362,7 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 		note_missing(prediction, missing, observation->buffers);
 }
 
-/*
- * The server was restarted, perhaps with the same size.  The prediction is NULL if there is none.
- */
+/* The server was restarted, perhaps with the same size.  The prediction may be NULL. */
 void
 pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)
 {

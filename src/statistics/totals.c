@@ -165,10 +165,7 @@ is_certainly_better(const PbpTotal *one, const PbpTotal *other)
 		fmax(one->waiting.change_error, other->waiting.change_error) < other->waiting.change;
 }
 
-/*
- * True if the first one is better.  The advised pool is, unless the other one
- * is better for certain.
- */
+/* True if the first one is better.  The advised pool is, unless the other certainly is. */
 static bool
 is_better(const PbpTotalsInput *input, const PbpTotal *one, const PbpTotal *other)
 {

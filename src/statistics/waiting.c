@@ -63,10 +63,7 @@ times(double share, double ns)
 	return share == 0 ? 0 : share * ns;
 }
 
-/*
- * The mean, not the median: of many reads, the slow ones make up most of the
- * time that sessions wait.
- */
+/* The mean, not the median: slow reads make up most of the time that sessions wait. */
 PbpFigure
 pbp_mean_time(const int64_t *ns, int ntimes)
 {

@@ -98,10 +98,7 @@ extern double pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceSt
  */
 extern double pbp_working_ms(double active_ms, double counted_ms);
 
-/*
- * Time that sessions work beside waiting for reads.  NaN: unknown, since nobody waits
- * longer than he works.
- */
+/* Sessions' work beside waiting for reads.  NaN: unknown, as nobody waits longer than he works. */
 extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
