@@ -660,7 +660,6 @@ extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 /* policyruns.c; without policies, only thinning does nothing */
 extern void pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool counts);
 extern void pbp_follow_policies(Advice *advice);
-extern void pbp_decay_policies(PolicyRun *run, double weight);
 extern void pbp_thin_policies(Advice *advice);
 
 /* relationreads.c */
@@ -675,7 +674,6 @@ extern double pbp_scale_caches(Advice *advice, double share);
 /* pagecaches.c; without caches, these do nothing */
 extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);
 extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
-extern void pbp_forget_misses(Advice *advice, int size);
 extern void pbp_doubt_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
 extern void pbp_decay_caches(Advice *advice, double weight, double recent_weight);

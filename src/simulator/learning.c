@@ -140,6 +140,15 @@ learned_share_of_pool(const Advice *advice, int i)
 				PBP_MOST_PROGRESS);
 }
 
+/* A simulated pool is in order only now: forget what it missed before. */
+static void
+forget_misses(const Advice *advice, int size)
+{
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+		if (set_of(advice, cache) != NULL && size_above(advice, cache) == size)
+			memset(cache_counters(advice, cache), 0, sizeof(CacheCounters));
+}
+
 static void
 learn_pools(Advice *advice)
 {
@@ -159,7 +168,7 @@ learn_pools(Advice *advice)
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
 		pbp_reduce_effects(advice->relations, i, false, 0);
-		pbp_forget_misses(advice, i);
+		forget_misses(advice, i);
 	}
 }
 

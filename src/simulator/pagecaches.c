@@ -266,9 +266,8 @@ key_of_wal(uint64_t block)
 }
 
 /*
- * WAL has been written between these positions, in bytes.  Nobody reads it from
- * the page cache, but until it is evicted, it takes the place of other pages.
- * Its files, which are so large together, are written again and again.
+ * Nobody reads WAL from the page cache, but until it is evicted, it takes the place of other pages.
+ * Its files are written again and again.
  */
 void
 pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes)
@@ -307,15 +306,6 @@ pbp_decay_caches(Advice *advice, double weight, double recent_weight)
 		scale_counters(set->counters, sizeof(set->counters), weight);
 		scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), recent_weight);
 	}
-}
-
-/* A simulated pool is in order only now: forget what it missed before. */
-void
-pbp_forget_misses(Advice *advice, int size)
-{
-	for (int cache = 0; cache < ALL_CACHES; cache++)
-		if (set_of(advice, cache) != NULL && size_above(advice, cache) == size)
-			memset(cache_counters(advice, cache), 0, sizeof(CacheCounters));
 }
 
 /* What happened is unknown: the caches may hold other pages by now. */

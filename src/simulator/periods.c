@@ -46,7 +46,7 @@ decay(Advice *advice, double weight, double recent_weight)
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
 	if (advice->policies != NULL)
-		pbp_decay_policies(advice->policies, weight);
+		scale_counters(&advice->policies->counters, sizeof(PolicyCounters), weight);
 }
 
 static void

@@ -93,12 +93,6 @@ pbp_thin_policies(Advice *advice)
 	begin_run(advice);
 }
 
-void
-pbp_decay_policies(PolicyRun *run, double weight)
-{
-	scale_counters(&run->counters, sizeof(run->counters), weight);
-}
-
 /*
  * At the end of a look: follow today's size, and what has been learned.  After a look that knows
  * nothing of what happened before, the pools have lost the order of uses.

@@ -256,7 +256,7 @@ extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
  */
 extern void pbp_advice_scan(PbpAdvice *advice, uint64_t key, bool alone);
 
-/* WAL was written between these positions, to files of this size together. */
+/* WAL was written between these positions, in bytes, to files of this size together. */
 extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
 								 uint64_t file_bytes);
 
