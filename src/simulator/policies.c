@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * policies.c
- *	  Replacement policies in simulated pools of three sizes, which all live
- *	  through the same uses of pages.
+ *	  Replacement policies in simulated pools.
  *
  * Each policy is a function that takes one use of a page into one pool, and says
  * whether the pool misses it.  All share records of pages: those in the pools, and

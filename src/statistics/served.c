@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * served.c
- *	  How much of what misses the pool the page cache serves, compared with the
- *	  simulated one.
+ *	  Which loads the page cache serves, and which the simulated one does.
  *
  *-------------------------------------------------------------------------
  */

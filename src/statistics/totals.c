@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * totals.c
- *	  How much memory both caches need together: the best split of each total,
- *	  and the least total that meets a target.
+ *	  How much memory both caches need together.
  *
  * Of a total, the best split is the one with the shortest waiting, or if times
  * are unknown, with the fewest storage reads.  Between two totals, figures are
