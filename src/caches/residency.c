@@ -260,7 +260,7 @@ static int
 count_fork(PbpSegment *segment, const RelationStorage *relation, ForkNumber fork, int buckets,
 		   double fraction, PbpResidencyList *list)
 {
-	int64		nblocks = buckets > 1 ? pbp_os_fork_blocks(&relation->locator, fork) : 0;
+	int64		nblocks = buckets > 1 ? pbp_os_fork_blocks(&relation->locator, fork, 0) : 0;
 	int			nranges = (int) Max(Min(buckets, nblocks), 1);
 	int64		nrows = list->nrows + nranges;
 	PbpResidency *ranges;

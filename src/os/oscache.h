@@ -130,7 +130,6 @@ pbp_unsupported(void)
 /* in osfile.c: files, and whether the kernel's answers about them can be trusted */
 extern const char *pbp_os_reason(PbpOsTrust trust);
 extern PbpOsTrust pbp_os_file_system_trust(int fd);
-extern char *pbp_segment_path(const PbpFileKey *key);
 extern int	pbp_open_regular_file(const char *path, struct stat *status);
 extern bool pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);
@@ -138,7 +137,7 @@ extern bool pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file);
 extern void pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,
 						PbpOsMethod wanted);
 extern bool pbp_os_next(PbpOsWalk *walk);
-extern int64 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork);
+extern int64 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork, int64 before);
 
 /* in oscache.c: what is cached of a file, reads, and advice */
 extern int64 pbp_os_count(const PbpOsFile *file);

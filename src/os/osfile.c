@@ -220,8 +220,8 @@ pbp_open_regular_file(const char *path, struct stat *status)
 }
 
 /* Path relative to the data directory, where the server runs.  Palloc'd. */
-char *
-pbp_segment_path(const PbpFileKey *key)
+static char *
+segment_path(const PbpFileKey *key)
 {
 	char	   *base = pbp_relation_path(&key->locator, key->fork);
 	char	   *path = key->segment == 0 ? pstrdup(base) : psprintf("%s.%u", base, key->segment);
@@ -244,7 +244,7 @@ pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file)
 {
 	struct stat info;
 
-	*file = (PbpOsFile) {.path = pbp_segment_path(key)};
+	*file = (PbpOsFile) {.path = segment_path(key)};
 	file->fd = pbp_open_regular_file(file->path, &info);
 	if (file->fd >= 0)
 	{
@@ -318,24 +318,26 @@ pbp_os_next(PbpOsWalk *walk)
 
 /*
  * Returns the length of a fork, up to the first segment that does not exist
- * or cannot be reached.  One system call per segment; opens none.
+ * or cannot be reached.  All segments but the last one are full, so those before
+ * the one in which it ended before are taken for granted, unless that has no block
+ * now.  One system call per other segment; opens none.
  */
 int64
-pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork)
+pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork, int64 before)
 {
-	int64		nblocks = 0;
+	uint32		known = (uint32) (before / RELSEG_SIZE);
 
-	for (PbpFileKey key = {*locator, fork, 0};; key.segment++)
+	for (PbpFileKey key = {*locator, fork, known};; key.segment++)
 	{
-		char	   *path = pbp_segment_path(&key);
+		char	   *path = segment_path(&key);
 		struct stat info;
-		bool		found = stat(path, &info) == 0;
+		int64		nblocks = stat(path, &info) == 0 ? info.st_size / BLCKSZ : 0;
 
 		pfree(path);
 		CHECK_FOR_INTERRUPTS();
-		if (found)
-			nblocks += info.st_size / BLCKSZ;
-		if (!found || info.st_size < PBP_SEGMENT_BYTES)
-			return nblocks;
+		if (nblocks == 0 && key.segment == known && before > 0)
+			return pbp_os_fork_blocks(locator, fork, 0);
+		if (nblocks < RELSEG_SIZE)
+			return (int64) key.segment * RELSEG_SIZE + nblocks;
 	}
 }

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
-
 #include "access/xact.h"
 #include "catalog/pg_tablespace_d.h"
 #include "storage/ipc.h"
@@ -39,34 +37,11 @@ StaticAssertDecl(sizeof(Question) <= BGW_EXTRALEN, "a worker's question fits");
 /* The one that was started last; NULL: none runs. */
 static BackgroundWorkerHandle *asking = NULL;
 
-/* 0: there is none, or it was dropped and will be removed by a checkpoint. */
-static BlockNumber
-blocks_of_segment(const PbpLocator *locator, BlockNumber segment)
-{
-	const PbpFileKey key = {*locator, MAIN_FORKNUM, segment};
-	struct stat status;
-
-	return stat(pbp_segment_path(&key), &status) == 0 ? (BlockNumber) (status.st_size / BLCKSZ) : 0;
-}
-
-/* All segments but the last one are full, which as many are as there were blocks before. */
-static BlockNumber
-blocks_of_file(const PbpLocator *locator, BlockNumber before)
-{
-	BlockNumber segment = before / RELSEG_SIZE;
-	BlockNumber nblocks = blocks_of_segment(locator, segment);
-
-	if (nblocks == 0)
-		nblocks = blocks_of_segment(locator, segment = 0);
-	while (nblocks == RELSEG_SIZE)
-		nblocks = blocks_of_segment(locator, ++segment);
-	return segment * RELSEG_SIZE + nblocks;
-}
-
+/* A file without blocks may be of a table that was dropped, until a checkpoint removes it. */
 static bool
 take_file(PbpScannedTable *table, PbpLocator locator)
 {
-	table->most_pages = blocks_of_file(&locator, table->most_pages);
+	table->most_pages = (BlockNumber) pbp_os_fork_blocks(&locator, MAIN_FORKNUM, table->most_pages);
 	table->file = table->most_pages > 0 ? locator : (PbpLocator) {0};
 	if (table->most_pages > 0)
 		table->npages = Min(table->npages, table->most_pages);
