@@ -268,8 +268,7 @@ read_memory(const char *root, PbpOsMemory *memory)
 	memory->private_bytes = machine.anon;
 	memory->cache_bytes = capacity(&machine, &memory->server);
 	limit_growth(available(&machine, &memory->server), reserve, room);
-	if (machine.promise != PBP_NO_LIMIT)
-		limit_growth(machine.promise, reserve, room);
+	limit_growth(machine.promise, reserve, room);
 
 	pbp_cgroup_walk(&walk, root);
 	while (pbp_next_cgroup(&walk, &group))
