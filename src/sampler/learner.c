@@ -293,13 +293,10 @@ read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 
 /* True if hardly anything but large scans reads its table. */
 static bool
-is_scanned_alone(const PbpCounted *counted, const BufferTag *tag)
+is_scanned_alone(const PbpCounted *counted, PbpLocator locator)
 {
-	PbpLocator	locator = BufTagGetRelFileLocator(tag);
-
 	for (int i = 0; i < counted->ntables; i++)
-		if (counted->tables[i].file.relNumber == locator.relNumber &&
-			RelFileLocatorEquals(counted->tables[i].file, locator))
+		if (RelFileLocatorEquals(counted->tables[i].file, locator))
 			return pbp_is_scanned_alone(counted, &counted->tables[i]);
 	return false;
 }
@@ -309,12 +306,12 @@ static void
 visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const BufferTag *tag)
 {
 	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
 	bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, (state & BM_DIRTY) != 0,
-									   is_scanned_alone(&learner->counted, tag));
+									   is_scanned_alone(&learner->counted, locator));
 
 	if (pbp_advice_head(learner->advice)->wants_relation || loaded)
 	{
-		PbpLocator	locator = BufTagGetRelFileLocator(tag);
 		PbpRelationKey relation = {
 			.database = locator.dbOid,
 			.tablespace = locator.spcOid,
