@@ -108,8 +108,7 @@ pbp_oldest_sample(const PbpResults *results, PbpHistory history)
 PbpSample *
 pbp_history(PbpHistory history, int *nsamples)
 {
-	PbpSample  *samples = palloc_extended(ring_size(history) * sizeof(*samples),
-										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	PbpSample  *samples = palloc0(ring_size(history) * sizeof(*samples));
 
 	*nsamples = 0;
 	if (pbp_open_results(LW_SHARED) == NULL)
