@@ -188,12 +188,11 @@ take_sample(Sampler *sampler)
 	pbp_top_reads(&sampler->learner.interval.reads, sample->top_reads);
 	pbp_put_sample(PBP_FINE_HISTORY, sample);
 	follow_step(sampler);
-
-	last = *sample;
-	memset(&sampler->learner.interval, 0, sizeof(sampler->learner.interval));
-	sample->taken_ns = last.taken_ns;
-	sample->ticks = last.ticks;
-	sample->allocations = last.allocations;
+	sampler->learner.interval = (PbpNextSample) {
+		.sample.taken_ns = sample->taken_ns,
+		.sample.ticks = sample->ticks,
+		.sample.allocations = sample->allocations,
+	};
 }
 
 /* When the next sample is due; 0: none has been taken. */
