@@ -142,10 +142,8 @@ pbp_predict_after_restart(PbpPredictionBook *book, const PbpAdviceReport *report
 	predict(last, &prediction);
 	book->ring[book->nmade++ % PBP_MAX_PREDICTIONS] = prediction;
 	pbp_watch_new_size(&book->watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
-	book->watch.drift.mix = (PbpReadMix) {0};
-	if (last->has_memory)
-		pbp_expect_mix(&last->relations, totals->reads,
-					   (double) NBuffers / (double) last->nbuffers, &book->watch.drift.mix);
+	pbp_expect_mix(&last->relations, totals->reads, (double) NBuffers / (double) nbuffers,
+				   &book->watch.drift.mix);
 }
 
 /* ---- checked ---- */
