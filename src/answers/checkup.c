@@ -424,7 +424,8 @@ gather(Checkup *checkup)
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;
 	checkup->evicted = pbp_has_evicted();
-	if (!pbp_recent_history(&checkup->rate))
+	checkup->rate = pbp_recent_history();
+	if (checkup->rate.seconds == 0)
 		checkup->rate = pbp_watch_clock(WATCHED_MS);
 	checkup->advice = pbp_read_advice();
 	pbp_sweep_cost(&plan, &checkup->next);

@@ -327,9 +327,8 @@ pgbufprobe_relations(PG_FUNCTION_ARGS)
 {
 	int			nrelations;
 	PbpRelationCount *counts = pbp_count_relations(sample_arg(fcinfo, 0), &nrelations);
-	PbpClockRate recent;
+	PbpClockRate recent = pbp_recent_history();
 
-	(void) pbp_recent_history(&recent);
 	qsort(counts, nrelations, sizeof(*counts), compare_relations);
 	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit_relation, &recent);
 	return (Datum) 0;

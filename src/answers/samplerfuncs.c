@@ -286,13 +286,12 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 	PbpCarryProgress progress = pbp_carry_progress();
 	bool		runs = header.pids[PBP_SAMPLER] != 0;
 	const PbpAdviceReport *report = runs && pbp_sampler_on ? pbp_read_advice() : NULL;
-	PbpClockRate recent;
+	PbpClockRate recent = pbp_recent_history();
 	Row			row = {0};
 
 	add_text(&row, state_of_sampler(&header));
 	add_time(&row, runs ? header.since[PBP_SAMPLER] : 0);
 	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded));
-	(void) pbp_recent_history(&recent);
 	add_quotient(&row, recent.cpu_seconds, recent.seconds);
 	if (report != NULL && report->has_memory && !report->is_from_before)
 	{

@@ -120,36 +120,36 @@ pbp_history(PbpHistory history, int *nsamples)
 }
 
 /*
- * By the newest samples and at least one.  False: the sampler takes none now, or
+ * By the newest samples and at least one.  0 seconds: the sampler takes none now, or
  * has taken only one.
  */
-bool
-pbp_recent_history(PbpClockRate *recent)
+PbpClockRate
+pbp_recent_history(void)
 {
+	PbpClockRate recent = {0};
 	int64		newest;
 	int64		oldest;
 	bool		is_current;
 
-	*recent = (PbpClockRate) {0};
 	if (pbp_open_results(LW_SHARED) == NULL)
-		return false;
+		return recent;
 	/* none counts unless samples are being taken; by the settings, it may be an hour old */
 	is_current = pbp_sampler_on && shared->next_sample_ns != 0 &&
 		pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
 	newest = shared->nsamples[PBP_FINE_HISTORY] - 1;
 	oldest = is_current ? pbp_oldest_sample(shared, PBP_FINE_HISTORY) : newest + 1;
-	for (int64 i = newest; i >= oldest && recent->seconds < RATE_SECONDS; i--)
+	for (int64 i = newest; i >= oldest && recent.seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = pbp_sample_at(shared, PBP_FINE_HISTORY, i);
 
 		if (sample->elapsed_ns == 0)
 			break;
-		recent->seconds += (double) sample->elapsed_ns / 1e9;
-		recent->ticks += (double) sample->new_ticks;
-		recent->cpu_seconds += (double) sample->cpu_ns / 1e9;
+		recent.seconds += (double) sample->elapsed_ns / 1e9;
+		recent.ticks += (double) sample->new_ticks;
+		recent.cpu_seconds += (double) sample->cpu_ns / 1e9;
 	}
 	pbp_close_results();
-	return recent->seconds > 0;
+	return recent;
 }
 
 /*

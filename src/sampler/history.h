@@ -158,7 +158,7 @@ extern int64 pbp_oldest_sample(const PbpResults *results, PbpHistory history);
 /* for readers */
 extern bool pbp_sampler_has_results(void);
 extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
-extern bool pbp_recent_history(PbpClockRate *recent);
+extern PbpClockRate pbp_recent_history(void);
 extern void pbp_history_reset(void);
 extern PbpAdviceReport *pbp_read_advice(void);
 
