@@ -252,34 +252,28 @@ answer_dirty_victims(const Checkup *checkup, Answer *answer)
 }
 
 /* In a large pool, each run scans a different part of it. */
-static Timing
+static PbpScanCost
 time_scan(PbpScanMethod method)
 {
-	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
-	PbpScanCost cost = pbp_scan_cost(method, part, RUNS);
-
-	return (Timing) {
-		.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers,
-		.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers,
-	};
+	return pbp_scan_cost(method, (int) Min(NBuffers, inspection_limit() / RUNS / 2), RUNS);
 }
 
 static void
 answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 {
-	Timing		match = time_scan(PBP_SCAN_MATCH);
-	Timing		lock = time_scan(PBP_SCAN_LOCK);
-	bool		slow = match.best_ms > SLOW_SCAN_MS;
+	PbpScanCost match = time_scan(PBP_SCAN_MATCH);
+	PbpScanCost lock = time_scan(PBP_SCAN_LOCK);
+	bool		slow = match.min_ms > SLOW_SCAN_MS;
 
 	answer->text =
 		psprintf("%s%s ms for each DROP, %s for a checkpoint.", slow ? "" : NOTHING_TO_NOTICE,
-				 pretty_number(match.best_ms), pretty_number(lock.best_ms));
+				 pretty_number(match.min_ms), pretty_number(lock.min_ms));
 	answer->detail =
 		psprintf("Each DROP or TRUNCATE of a table, and each checkpoint, scans all %d buffer "
 				 "descriptors (best of %d runs; slowest: %s and %s ms).",
-				 NBuffers, RUNS, pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
+				 NBuffers, RUNS, pretty_number(match.max_ms), pretty_number(lock.max_ms));
 	if (slow)
-		judge(answer, match.best_ms > VERY_SLOW_SCAN_MS ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
+		judge(answer, match.min_ms > VERY_SLOW_SCAN_MS ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
 			  "If you drop or truncate many tables, do so in one transaction, which scans the pool "
 			  "once for all of them.");
 }

@@ -552,22 +552,21 @@ pbp_scan_cost(PbpScanMethod method, int nread, int rounds)
 		[PBP_SCAN_LOCK] = scan_lock,
 		[PBP_SCAN_MATCH] = scan_match,
 	};
-	PbpScanCost cost = {.nread = Min(Max(nread, MIN_SCANNED), NBuffers),.min_ns = PG_INT64_MAX};
+	PbpScanCost cost = {.nread = Min(Max(nread, MIN_SCANNED), NBuffers),.min_ms = INFINITY};
 	int			first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - cost.nread);
 
 	for (int round = 0; round < rounds; round++)
 	{
 		int64		start;
-		int64		elapsed_ns;
+		double		ms;
 
 		if (cost.nread < NBuffers)
 			pbp_map_descriptors(first, first + cost.nread);
 		start = pbp_now_ns();
 		cost.matched = scan[method] (first, first + cost.nread);
-		elapsed_ns = pbp_now_ns() - start;
-
-		cost.min_ns = Min(cost.min_ns, elapsed_ns);
-		cost.max_ns = Max(cost.max_ns, elapsed_ns);
+		ms = (double) (pbp_now_ns() - start) / 1e6 / cost.nread * NBuffers;
+		cost.min_ms = Min(cost.min_ms, ms);
+		cost.max_ms = Max(cost.max_ms, ms);
 		first += cost.nread;
 		if (first > NBuffers - cost.nread)
 			first = 0;

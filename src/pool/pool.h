@@ -109,8 +109,8 @@ typedef struct PbpScanCost
 {
 	int64		matched;		/* by the last round; -1 if it does not search */
 	int			nread;			/* buffers scanned in each round */
-	int64		min_ns;
-	int64		max_ns;
+	double		min_ms;			/* of a scan of the whole pool, by the fastest round */
+	double		max_ms;			/* and by the slowest */
 } PbpScanCost;
 
 static inline bool

@@ -202,11 +202,10 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 	{
 		Row			row = {0};
 		PbpScanCost cost = pbp_scan_cost((PbpScanMethod) i, nread, rounds);
-		double		parts = (double) NBuffers / cost.nread;
 
 		add_text(&row, scan_methods[i]);
-		add_number(&row, (double) cost.min_ns / 1e6 * parts);
-		add_number(&row, (double) cost.max_ns / 1e6 * parts);
+		add_number(&row, cost.min_ms);
+		add_number(&row, cost.max_ms);
 		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
 		emit_row(fcinfo, &row, SCAN_COST_COLS);
 	}
