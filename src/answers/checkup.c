@@ -413,7 +413,7 @@ gather(Checkup *checkup)
 	};
 	PbpDuplicates *duplicates = &checkup->duplicates;
 
-	pbp_histogram(NULL, NBuffers, &checkup->histogram);
+	checkup->histogram = pbp_histogram(NULL, NBuffers);
 	/* a pinned buffer without a valid page is being read into */
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;

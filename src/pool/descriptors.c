@@ -325,11 +325,12 @@ scale_count(PbpScale *scale, PbpBufferCount *count)
  * For the whole pool, it takes no lock, and about 3 ns per buffer, or 15 to 60 ns for
  * each of a sample; these counts always add up to the size of the pool.
  */
-void
-pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram)
+PbpHistogram
+pbp_histogram(const PbpLocator *only, int nread)
 {
 	SlotCounts	counts = {0};
 	PbpScale	scale = {.nread = Min(nread, NBuffers),.nitems = NBuffers};
+	PbpHistogram histogram = {.nread = scale.nread};
 	PbpWalk		walk;
 	PbpPage		page;
 
@@ -341,12 +342,11 @@ pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram)
 		while (pbp_walk_page(&walk, only, &page))
 			count_slot(&counts, 0, page.state);
 
-	memset(histogram, 0, sizeof(*histogram));
-	histogram->nread = scale.nread;
-	decode_slots(&counts, histogram);
+	decode_slots(&counts, &histogram);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		scale_count(&scale, &histogram->usage[i]);
-	scale_count(&scale, &histogram->unused);
+		scale_count(&scale, &histogram.usage[i]);
+	scale_count(&scale, &histogram.unused);
+	return histogram;
 }
 
 /* The sum of all its counts. */

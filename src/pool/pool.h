@@ -129,7 +129,7 @@ extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern bool pbp_walk_page(PbpWalk *walk, const PbpLocator *only, PbpPage *page);
 extern BufferDesc *pbp_pool_find(const BufferTag *tag, PbpBufState *state);
 extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block);
-extern void pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram);
+extern PbpHistogram pbp_histogram(const PbpLocator *only, int nread);
 extern int64 pbp_histogram_buffers(const PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
 extern PbpScanCost pbp_scan_cost(PbpScanMethod method, int nread, int rounds);

@@ -59,7 +59,7 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(0) && !find_relation(PG_GETARG_OID(0), &relation))
 		report_no_relation(PG_GETARG_OID(0));
-	pbp_histogram(PG_ARGISNULL(0) ? NULL : &relation.locator, nread, &histogram);
+	histogram = pbp_histogram(PG_ARGISNULL(0) ? NULL : &relation.locator, nread);
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)

@@ -175,9 +175,9 @@ take_sample(Sampler *sampler)
 	sample->taken_ns = pbp_now_ns();
 	sample->ticks = sampler->pace.now.ticks;
 	sample->allocations = pbp_read_published().allocations;
-	pbp_histogram(NULL, NBuffers * READ_NS <= allowed_ns ? NBuffers :
-				  (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)),
-				  &sample->histogram);
+	sample->histogram = pbp_histogram(NULL, NBuffers * READ_NS <= allowed_ns ? NBuffers :
+									  (int) Max(MIN_READ,
+												Min(MAX_READ, allowed_ns / RANDOM_READ_NS)));
 	if (last.taken_ns != 0)
 	{
 		sample->elapsed_ns = sample->taken_ns - last.taken_ns;
