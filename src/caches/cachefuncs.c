@@ -565,7 +565,7 @@ pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
 	value = PG_GETARG_BYTEA_PP(1);
 	map = (const uint8 *) VARDATA_ANY(value);
 	check_map(map, VARSIZE_ANY_EXHDR(value), relation, fork);
-	pbp_restore_map(relation, fork, map, VARSIZE_ANY_EXHDR(value), target, rate, &counts);
+	counts = pbp_restore_map(relation, fork, map, VARSIZE_ANY_EXHDR(value), target, rate);
 	relation_close(relation, AccessShareLock);
 
 	add_count(&row, counts.requested);

@@ -367,21 +367,21 @@ wait_for_rate(int64 nread, int64 start_ns, double mb_per_second)
  * become shorter; its length is determined before each extent.  It must have the fork.
  * Can be interrupted before each block that is read.
  */
-void
+PbpRestoreCounts
 pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes,
-				PbpRestoreTarget target, double mb_per_second, PbpRestoreCounts *counts)
+				PbpRestoreTarget target, double mb_per_second)
 {
+	PbpRestoreCounts counts = {0};
 	int			first = target == PBP_RESTORE_OS_CACHE ? 0 : PBP_MAP_LEVELS - 1;
 	int			last = target == PBP_RESTORE_SHARED_BUFFERS ? 1 : 0;
 	int64		start_ns = pbp_now_ns();
 
-	memset(counts, 0, sizeof(*counts));
 	for (int level = first; level >= last; level--)
 	{
 		uint32		states = states_at(level, target);
 		PbpExtentReader reader;
 
-		counts->requested += count_blocks(map, bytes, states);
+		counts.requested += count_blocks(map, bytes, states);
 		pbp_extents_read(&reader, map, bytes, states);
 		for (;;)
 		{
@@ -397,9 +397,10 @@ pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes
 			part.key.segment = part.extent.first / RELSEG_SIZE;
 			part.extent.first %= RELSEG_SIZE;
 			restore_extent(&part, relation, level > 0, target != PBP_RESTORE_SHARED_BUFFERS,
-						   counts);
-			wait_for_rate(counts->read, start_ns, mb_per_second);
+						   &counts);
+			wait_for_rate(counts.read, start_ns, mb_per_second);
 		}
 	}
-	counts->skipped = counts->requested - counts->present - counts->read;
+	counts.skipped = counts.requested - counts.present - counts.read;
+	return counts;
 }

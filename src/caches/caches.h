@@ -140,8 +140,7 @@ extern void pbp_extent_wait(PbpExtentRestore *restore);
 extern bool pbp_extent_fill(PbpExtentRestore *restore, Relation relation, int64 until_ns);
 extern void pbp_extent_settle(PbpExtentRestore *restore);
 
-extern void pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes,
-							PbpRestoreTarget target, double mb_per_second,
-							PbpRestoreCounts *counts);
+extern PbpRestoreCounts pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map,
+										Size bytes, PbpRestoreTarget target, double mb_per_second);
 
 #endif							/* PBP_CACHES_H */
