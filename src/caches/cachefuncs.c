@@ -364,10 +364,8 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 
 	emit_rows(fcinfo, found.rows, found.nrows, sizeof(PbpResidency), emit_residency, NULL);
 	for (int64 i = 0; i < found.nrows; i++)
-	{
 		if (found.rows[i].first == 0)
 			note_unknown(unknown, found.rows[i].relid, &found.rows[i].verdict);
-	}
 	report_unknown(unknown);
 	return (Datum) 0;
 }

@@ -246,10 +246,8 @@ pbp_next_run(const uint8_t *marks, int nmarks, int max_gap, int *first, int *end
 		return false;
 	*first = *end = i;
 	for (; i < nmarks && i - *end <= max_gap; i++)
-	{
 		if (marks[i] != 0)
 			*end = i + 1;
-	}
 	return true;
 }
 
@@ -269,10 +267,8 @@ pbp_extent_band(const PbpExtent *extent, bool last)
 		return PBP_LAST_BAND;
 
 	for (int i = 0; i < extent->nblocks; i++)
-	{
 		if (extent->states[i] != 0)
 			worth += pbp_map_level(extent->states[i]) + 1;
-	}
 	for (int first, end = 0;
 		 pbp_next_run(extent->states, extent->nblocks, PBP_MAX_GAP, &first, &end);)
 		cost += PBP_REQUEST_BLOCKS + end - first;

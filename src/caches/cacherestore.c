@@ -264,14 +264,10 @@ pbp_extent_settle(PbpExtentRestore *restore)
 
 	/* The kernel keeps pages that were used twice longer than others. */
 	for (int use = 0; use < 2; use++)
-	{
 		for (int i = 0; i < restore->extent.nblocks; i++)
-		{
 			if (is_to_be_kept(restore, i) &&
 				pbp_map_os(restore->extent.states[i]) == PBP_MAP_OS_KEPT && has_time(restore))
 				pbp_os_use(&restore->file, restore->extent.first + i);
-		}
-	}
 }
 
 /* ---- a map ---- */
@@ -286,12 +282,10 @@ states_at(int level, PbpRestoreTarget target)
 	uint32		states = 0;
 
 	for (int state = 1; state < PBP_MAP_STATES; state++)
-	{
 		if (level > 0 ? pbp_map_level(state) == level :
 			pbp_map_os(state) != PBP_MAP_OS_NOT &&
 			(target == PBP_RESTORE_OS_CACHE || pbp_map_level(state) == 0))
 			states |= PBP_STATE_BIT(state);
-	}
 	return states;
 }
 
@@ -321,10 +315,8 @@ restore_extent(PbpExtentRestore *part, Relation relation, bool wants_buffers, bo
 	bool		exists = pbp_extent_open(part);
 
 	for (int i = 0; wants_buffers && i < part->extent.nblocks; i++)
-	{
 		if (part->extent.states[i] != 0)
 			(void) pbp_extent_want_buffer(part, i);
-	}
 	if (part->has_page_cache && (wants_kernel || has_free_buffer()))
 		pbp_extent_read(part);
 	(void) pbp_extent_fill(part, relation, 0);

@@ -175,10 +175,8 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 	PbpBufState state;
 
 	while (!(replay->overlay[replay->free_next] & OVERLAY_ON_FREE_LIST))
-	{
 		if (++replay->free_next % INSPECTED_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
-	}
 	desc = GetBufferDescriptor(replay->free_next);
 	replay->overlay[replay->free_next] = 0;
 	replay->free_left--;
