@@ -80,15 +80,10 @@ add_top_reads(Row *row, const PbpTopRead *top)
 		relations[n] = CStringGetTextDatum(find_name(&top[n].key));
 		shares[n] = Float8GetDatum(rint(1e4 * top[n].read_share) / 1e4);
 	}
-	if (n == 0)
-	{
-		add_nulls(row, row->ncols + 2);
-		return;
-	}
-	add_datum(row, PointerGetDatum(construct_array(relations, n, TEXTOID, -1, false,
-												   TYPALIGN_INT)));
-	add_datum(row, PointerGetDatum(construct_array(shares, n, FLOAT8OID, sizeof(float8),
-												   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	add_value(row, n > 0, PointerGetDatum(construct_array(relations, n, TEXTOID, -1, false,
+														  TYPALIGN_INT)));
+	add_value(row, n > 0, PointerGetDatum(construct_array(shares, n, FLOAT8OID, sizeof(float8),
+														  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
 /* Of large scans: reads, reads per access, and the share of reads that took a buffer. */
