@@ -7,7 +7,6 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 my $pool = 2048;
 my $seconds = 5;

@@ -5,7 +5,6 @@ use warnings;
 
 use CarryOver;
 use PageCache;
-use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 

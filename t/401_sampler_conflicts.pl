@@ -5,7 +5,6 @@ use strict;
 use warnings;
 
 use File::Basename;
-use PageCache;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;

@@ -12,7 +12,6 @@ my $today = 'FROM pgbufprobe_advice(), pgbufprobe_status() WHERE size_factor = 1
 my $unknown = q{coalesce(miss_ratio IS NULL AND self_error IS NULL
 	AND (note LIKE 'more pages are loaded than%' OR note LIKE 'reads are not counted%'), false)};
 my $known = 'coalesce(miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
-my $reads = 4 * $pool;
 
 # Sessions publish what they have read ten seconds later at most.
 my $soon = 20;

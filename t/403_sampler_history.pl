@@ -5,7 +5,6 @@ use strict;
 use warnings;
 
 use Checkup;
-use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;

@@ -4,7 +4,6 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;

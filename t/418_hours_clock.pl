@@ -80,7 +80,6 @@ SKIP:
 	shift_clock($begins);
 	becomes_true($node, 'max(hour) > now() - interval $$10 minutes$$ FROM pgbufprobe_hours()', 'an hour has just begun');
 	my ($n, $newest) = split /\|/, ask($node, 'SELECT count(*), max(hour) FROM pgbufprobe_hours()');
-	my $kept = ask($node, "SELECT string_agg(hour::text, ' ' ORDER BY hour) FROM pgbufprobe_hours() WHERE hour < '$newest'");
 	shift_clock($begins + 3600);
 	becomes_true($node, "count(*) = $n + 1 AND max(hour) = '$newest'::timestamptz + interval '1 hour' FROM pgbufprobe_hours()", 'an hour later: another one');
 	my $of_newest = "FROM pgbufprobe_hours() WHERE hour = '$newest'";
