@@ -23,13 +23,6 @@ await_samples($node, 3);
 is(worker_pid($node), $pid, 'cancelled: the worker continues');
 is(ask($node, "SELECT $beginnings"), $begun, 'cancelled: no sample is lost');
 
-ask($node, "CREATE DATABASE another");
-ask($node, 'CREATE TABLE filled AS SELECT generate_series(1, 10000) AS i', 'another');
-await_samples($node, 3);
-becomes_true($node, q{count(*) = 0 FROM pg_stat_activity WHERE datname = 'another'}, 'nobody is left in a database');
-ask($node, "DROP DATABASE another");
-is(worker_pid($node), $pid, 'a database is dropped while it is at work');
-
 my $oldest = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
 is(ask($node, "SELECT pg_terminate_backend(pid) $worker"), 't', 'the worker is terminated');
 becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", 'terminated: it comes back');
