@@ -93,9 +93,9 @@ SKIP:
 		my ($name, $arguments) = @$_;
 		"CREATE FUNCTION bounded_$name($arguments) RETURNS SETOF record AS '$copy/pgbufprobe', 'pgbufprobe_$name' LANGUAGE C;
 		 GRANT EXECUTE ON FUNCTION bounded_$name TO monitor;"
-	} split_definitions(ask($node, q{
+	} map { [ split /\|/, s/^pgbufprobe_//r ] } split /\n/, ask($node, q{
 		SELECT proname, regexp_replace(pg_get_function_arguments(oid), E'\\n', ' ', 'g') FROM pg_proc
-		 WHERE proname IN ('pgbufprobe_sweep_cost', 'pgbufprobe_scan_cost')})));
+		 WHERE proname IN ('pgbufprobe_sweep_cost', 'pgbufprobe_scan_cost')}));
 	my $sweep = 'SELECT count(*) FROM bounded_sweep_cost';
 	# Each victim was free, or inspected.
 	my $find = sub { "SELECT inspected + from_freelist >= $_[0] FROM bounded_sweep_cost(" . join(', ', $_[0], map { "'$_'" } @_[ 1 .. $#_ ]) . ')' };
@@ -116,7 +116,7 @@ SKIP:
 
 	# Half of the pool is pinned, so that each victim takes two buffers: that is noticed on the way.
 	restart_with(128);
-	my $pins = join '', map { "DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n" } 0 .. 63;
+	my $pins = pin_pages(64);
 	my ($few, $many) = map { $find->($_, 'current') } 20000, 90000;
 	is(as_role($node, 'monitor', "BEGIN; $few;\n$pins $few"),
 		"t\nt", 'with many pinned buffers, a few victims are found');
@@ -124,11 +124,6 @@ SKIP:
 		qr/ERROR:  54000: cannot inspect more than 100000 buffer descriptors in one call\nHINT:  Superusers are not limited\./,
 		'but not as many as without');
 	is(as_role($node, 'super', "BEGIN; $pins $many"), 't', 'unless a superuser looks for them');
-}
-
-sub split_definitions
-{
-	return map { [ split /\|/, s/^pgbufprobe_//r ] } split /\n/, $_[0];
 }
 
 $node->stop;

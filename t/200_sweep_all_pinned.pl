@@ -33,16 +33,6 @@ my $pinned = "SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0;\n"
 # Reading a catalog needs a buffer. So all that is called with the pool pinned is called before.
 my $all_once = join '', $pinned, map { sweep(20, $_) } ('current', 'worst', 'live');
 
-# Each cursor stands on a row of another page, which keeps that page pinned.
-sub pin
-{
-	my ($pages) = @_;
-
-	return join '', map {
-		"DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n"
-	} 0 .. $pages - 1;
-}
-
 # All scenarios with this many buffers pinned: the output, and the errors. The
 # cursors were opened before the savepoint and outlive errors.
 sub all_sweeps
@@ -56,7 +46,7 @@ sub all_sweeps
 	$node->psql(
 		'postgres',
 		"$all_once BEGIN; SAVEPOINT pinned; ROLLBACK TO pinned; $settings;\n"
-		  . pin($pages)
+		  . pin_pages($pages)
 		  . "SAVEPOINT pinned;\n$sweeps $pinned ROLLBACK;\n$all_once",
 		stdout => \$out, stderr => \$err, on_error_stop => 0, timeout => 60);
 	return ($out, [ $err =~ /ERROR:  (.*)/g ]);

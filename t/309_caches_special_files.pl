@@ -70,9 +70,8 @@ my @released = grep { waitpid($_->[0], POSIX::WNOHANG) != 0 } @writers;
 is(join(' ', map { $_->[1] } @released), '', 'nobody has opened a FIFO');
 
 my $pid = worker_pid($node);
-is(system('pg_ctl', '--silent', '--wait', '--timeout=20', '--mode=fast', "--pgdata=$data", 'stop'), 0, 'the server stops');
+ok(stop_within($node, 20), 'the server stops');
 ok(!kill(0, $pid), 'and so does the sampler');
-$node->_update_pid(0);
 # Sessions of this test may not have ended at the stop.
 is_deeply([ grep { /(?:ERROR|FATAL|PANIC):/ && !/\.pl FATAL:/ } split /\n/, slurp_file($node->logfile) ], [], 'without an error');
 has_no_crash($node);

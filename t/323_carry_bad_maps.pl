@@ -54,14 +54,6 @@ sub flipped
 	return $bytes;
 }
 
-# The bytes at an offset replaced.
-sub patched
-{
-	my ($bytes, $offset, $new) = @_;
-	substr($bytes, $offset, length $new) = $new;
-	return $bytes;
-}
-
 sub noise { return join '', map { chr int rand 256 } 1 .. shift }
 
 my $invalid = '22023 invalid cache map';
@@ -100,10 +92,10 @@ my %kinds = (
 		expect => [ $adds_up, $signed[3] ] },
 	'noise' => { make => sub { noise(int rand 200) }, expect => [ $signed[0], "$invalid It is too short." ] },
 	'noise as runs' => { make => sub { with_checksum(substr(unsigned(), 0, 48) . noise(int rand 50)) }, expect => [ $signed[3] ] },
-	'of another version' => { make => sub { with_checksum(patched(unsigned(), 8, pack 'L<', 2 + int rand 1000)) }, expect => [ $signed[1] ] },
-	'of another block size' => { make => sub { with_checksum(patched(unsigned(), 12, pack 'L<', int rand 4096)) }, expect => [ $signed[2] ] },
+	'of another version' => { make => sub { with_checksum(changed(unsigned(), 8, pack 'L<', 2 + int rand 1000)) }, expect => [ $signed[1] ] },
+	'of another block size' => { make => sub { with_checksum(changed(unsigned(), 12, pack 'L<', int rand 4096)) }, expect => [ $signed[2] ] },
 	'of no fork' => {
-		make => sub { with_checksum(patched(unsigned(), 16, pack 'L<', 4 + int rand 1000)) },
+		make => sub { with_checksum(changed(unsigned(), 16, pack 'L<', 4 + int rand 1000)) },
 		expect => ["$invalid It is of a fork that does not exist."] },
 	'of another fork' => {
 		make => sub { whole(fork => 1) },

@@ -21,11 +21,10 @@ my $from;
 # What cannot be written
 
 save($node);
-my $contents = slurp_file($file);
 symlink '/dev/full', "$file.tmp" or die $!;
 $from = -s $node->logfile;
 set($node, carry_over_interval => '1s');
-ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp": No space left on device/ },
+logs($node, $from, qr/LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp": No space left on device/,
 	'the disk is full: the log says so');
 set($node, carry_over_interval => '0');
 ok(wait_for { !-l "$file.tmp" }, 'the disk is full: the temporary file is removed');
@@ -186,7 +185,7 @@ $node->start;
 is_restored($node, 'the good file');
 is(in_buffers($node, $table), $used, 'the good file: the blocks are back');
 set($node, carry_over => 'off');
-my $other = make_table($node, 'postgres', 'dropped', 50);
+make_table($node, 'postgres', 'dropped', 50);
 ask($node, 'CREATE DATABASE gone');
 make_table($node, 'gone', 'pages', 50);
 ask($node, 'CREATE DATABASE closed');

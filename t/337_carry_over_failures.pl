@@ -32,7 +32,7 @@ my $in_the_way = maps_file($other) . '.tmp';
 mkdir $in_the_way or die $!;
 append_to_file("$in_the_way/file", '');
 set($other, carry_over => 'on', carry_over_interval => '1d');
-ok(wait_for { slurp_file($other->logfile, $other_log) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp"/ }, 'a save fails');
+logs($other, $other_log, qr/LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp"/, 'a save fails');
 is(progress($other, 'saved_at'), '', 'nothing is saved');
 unlink "$in_the_way/file" or die $!;
 rmdir $in_the_way or die $!;

@@ -39,17 +39,9 @@ sub restart_slowly
 	return ok($node->poll_query_until('postgres', "SELECT count(*) >= $wanted FROM pg_buffercache WHERE $table"), $what);
 }
 
-sub stops_at_once
-{
-	my ($what) = @_;
-	is(system('pg_ctl', '--silent', '--wait', '--timeout=12', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, $what);
-	$node->_update_pid(0);
-	return;
-}
-
 restart_slowly(5, 'a slow restore');
 # All reads of the extent would take 25 seconds.
-stops_at_once('a stop does not wait for it');
+ok(stop_within($node, 12), 'a stop does not wait for it');
 
 restart_slowly(110, 'one worker goes on where the one before had no more time');
 clear_faults();
@@ -105,7 +97,7 @@ for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 56) . pack('q L', 60
 	start_with_faults($node);
 	# it reads by now: the status says so of a plan
 	becomes_true($node, "carry_over = '" . ($what eq 'planned' ? 'restoring' : 'off') . "' FROM pgbufprobe_status()", "a file is being $what");
-	stops_at_once("a stop does not wait until it is $what");
+	ok(stop_within($node, 12), "a stop does not wait until it is $what");
 	clear_faults();
 }
 $node->start;

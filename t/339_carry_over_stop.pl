@@ -17,16 +17,6 @@ my $file = maps_file($node);
 ask($node, "CREATE DATABASE another$_") for 1 .. 2;
 make_table($node, 'another1', 'pages', 100);
 
-# Stops the server; returns 0 unless that takes longer.
-sub stop_within
-{
-	my ($seconds) = @_;
-	my $status = system('pg_ctl', '--silent', '--wait', "--timeout=$seconds", '--mode=fast', '--pgdata=' . $node->data_dir, 'stop');
-
-	$node->_update_pid(0);
-	return $status;
-}
-
 ask($node, 'SELECT count(*) FROM pages', 'another1');
 save($node);
 set($node, carry_over_interval => '0');
@@ -58,7 +48,7 @@ $changed = (stat $file)[1];
 $from = -s $node->logfile;
 # All reads would take a minute.
 set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 1 });
-is(stop_within(30), 0, 'a stop ends although the file of before is read slowly');
+ok(stop_within($node, 30), 'a stop ends although the file of before is read slowly');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches .*\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');
 
@@ -76,7 +66,7 @@ set_faults('pgbufprobe', '', fsync => { delay_s => 60 });
 save($node);
 is(ask($node, "SET statement_timeout = '50s';\nDROP DATABASE another2"), '', 'a database is dropped meanwhile');
 set_faults('pgbufprobe', '', fsync => { delay_s => 60 }, map { $_ => { delay_s => 0.02, delay_rate => 0.1 } } qw(open read pread rename readdir));
-is(stop_within(30), 0, 'a stop does not wait for each call');
+ok(stop_within($node, 30), 'a stop does not wait for each call');
 my $counts = fault_counts();
 is($counts->{fsync}{count}, 0, 'and nobody waits for fsync()');
 cmp_ok($counts->{open}{delayed} + $counts->{pread}{delayed}, '>', 100, 'although many calls wait');
@@ -94,12 +84,6 @@ SKIP:
 # ---------------------------------------------------------------------------
 # A save that sleeps between two files keeps no directory open, whose file system could not be unmounted
 
-sub open_directories
-{
-	my ($pid) = @_;
-	return grep { -d } map { readlink($_) // () } glob "/proc/$pid/fd/*";
-}
-
 set($node, max_cpu_fraction => '0.0001', carry_over => 'off');
 becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'it is off');
 set($node, carry_over => 'on');
@@ -107,7 +91,7 @@ my $sleeps = qq{$carry_worker AND wait_event_type = 'Extension' AND (SELECT carr
 becomes_true($node, "count(*) = 1 $sleeps", 'the worker sleeps during a save');
 my $pid = ask($node, "SELECT pid $carry_worker");
 # Between two sleeps it has one.
-ok(wait_for { !open_directories($pid) }, 'without an open directory');
+ok(wait_for { !grep { -d } open_files($pid) }, 'without an open directory');
 
 # ---------------------------------------------------------------------------
 # All processes are terminated, and the worker first
@@ -134,7 +118,7 @@ for my $call ('open', 'readdir')
 		set_faults('pgbufprobe carry-over', 'base', $call => { hangs => 1 });
 		set($node, carry_over_interval => '1s') if $when ne 'at the stop';
 		ok($when eq 'at the stop' || wait_for { fault_counts()->{$call}{delayed} > 0 }, "$call() hangs $when");
-		is(stop_within(20), 0, "$call() hangs $when: the server stops");
+		ok(stop_within($node, 20), "$call() hangs $when: the server stops");
 		isnt(maps_identity($node), $saved, "$call() hangs $when: caches are saved");
 		clear_faults();
 		append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");

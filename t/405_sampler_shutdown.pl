@@ -98,8 +98,7 @@ for my $call ('open', 'readdir')
 	start_with_faults($node);
 	my $hung = worker_pid($node);
 	ok(wait_for { fault_counts()->{$call}{delayed} > 0 }, "$call() hangs");
-	is(system('pg_ctl', '--silent', '--wait', '--timeout=12', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, "$call() hangs: the server stops");
-	$node->_update_pid(0);
+	ok(stop_within($node, 12), "$call() hangs: the server stops");
 	ok(!kill(0, $hung), "$call() hangs: and so does the worker");
 	clear_faults();
 	$node->start;
@@ -125,8 +124,7 @@ $standby->append_conf('postgresql.conf', "recovery_target_name = 'target'\nrecov
 my $from = -s $standby->logfile;
 # Not as other servers: that may be called a failure.
 PostgreSQL::Test::Utils::run_log([ 'pg_ctl', '-w', '-D', $standby->data_dir, '-l', $standby->logfile, 'start' ]);
-ok(wait_for { slurp_file($standby->logfile, $from) =~ /database system is shut down/ },
-	'a recovery target: the standby shuts down');
+logs($standby, $from, qr/database system is shut down/, 'a recovery target: the standby shuts down');
 like(slurp_file($standby->logfile, $from), qr/shutdown at recovery target/, 'a recovery target: by itself');
 is(sampler_log($standby, $from), '', 'a recovery target: and nothing is logged of the worker');
 $node->stop;

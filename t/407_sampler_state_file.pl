@@ -6,7 +6,6 @@ use warnings;
 
 use CacheMap;
 use Faults;
-use File::Copy qw(copy);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Sampler;
@@ -15,7 +14,7 @@ use StateFile;
 use Test::More;
 
 my $node = sampler_node('main');
-my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $file = state_file($node);
 my $mark = "$file.reading";
 my $its_name = 'pg_stat/pgbufprobe.stat';
 
@@ -46,15 +45,6 @@ for my $one ($older, $newer)
 	@predictions{ map { "$one.$_" } keys %values } = values %values;
 }
 my $good = with_values($bytes_of_stop, 'hours.seconds' => $seconds_before, %predictions);
-
-sub write_file
-{
-	my ($name, $content) = @_;
-	-d $name ? rmdir $name : unlink $name;
-	append_to_file($name, $content);
-	chmod 0600, $name or die $!;
-	return;
-}
 
 # Rows that show what was restored, as texts.
 my $rows = join ' UNION ALL ', map { "SELECT r::text FROM pgbufprobe_$_ AS r" }
@@ -88,7 +78,7 @@ sub messages
 	return join "\n", map { s/.*(?:LOG|WARNING|ERROR|FATAL|PANIC):\s+//r } grep { /pgbufprobe\.stat/ } split /\n/, slurp_file($node->logfile, $from);
 }
 
-write_file($file, $good);
+replace_file($file, $good);
 is(messages('the file of a stop', ''), '', 'it is used without a message');
 
 # ---------------------------------------------------------------------------
@@ -160,7 +150,7 @@ for my $lost (sort keys %wrong)
 		my ($name, $value, $field, @others) = @$_;
 		my $part = $lost eq 'all' ? '' : 'part of ';
 
-		write_file($file, with_values($good, $name => $value, @others));
+		replace_file($file, with_values($good, $name => $value, @others));
 		is(messages("an impossible $name", $lost), qq(ignoring ${part}file "$its_name", because the value of "$field" is impossible),
 			"an impossible $name: the log says so");
 	}
@@ -181,13 +171,13 @@ for (@samples)
 {
 	my ($name, $value, $field, @others) = @$_;
 
-	write_file($file, with_values($good, "samples.$name" => $value, @others, 'samples[1].histogram.nread' => 0));
+	replace_file($file, with_values($good, "samples.$name" => $value, @others, 'samples[1].histogram.nread' => 0));
 	is(messages("an impossible $name", ''), qq(ignoring part of file "$its_name", because the value of "samples.$field" is impossible),
 		"an impossible $name: the log says so, once");
 }
 
 # A value that is too small for a scale of four digits.
-write_file($file, with_values($good, 'samples.read_ms' => $tiny, 'samples.read_ms_seconds' => 1, "$older.misses.value" => $tiny, "$older.misses.low" => 0));
+replace_file($file, with_values($good, 'samples.read_ms' => $tiny, 'samples.read_ms_seconds' => 1, "$older.misses.value" => $tiny, "$older.misses.low" => 0));
 is(messages('tiny values', ''), '', 'tiny values: they are used');
 
 # ---------------------------------------------------------------------------
@@ -236,7 +226,7 @@ for my $value (0 .. $most - 1)
 {
 	my $bytes = with_values($good, with_enums($value));
 
-	write_file($file, $bytes);
+	replace_file($file, $bytes);
 	is(messages("enums of $value", ''), '', "enums of $value: no message");
 	# A report without a decision is not shown: its kind is PBP_DECIDE_IDLE or PBP_KEEP_UNUSED.
 	like($said_of_quarter, qr/$reasons[$value]/, "enums of $value: the reason is said") if $reasons[$value] && $value != 2 && $value != 5;
@@ -245,13 +235,13 @@ for my $value (0 .. $most - 1)
 }
 for my $enum (sort keys %names)
 {
-	write_file($file, with_values($good, map { $_ => $enum{$enum} } @{ $names{$enum} }));
+	replace_file($file, with_values($good, map { $_ => $enum{$enum} } @{ $names{$enum} }));
 	like(messages("no $enum", $enum eq 'PbpPredictionState' || $enum eq 'PbpAdviceReason' ? 'prediction' : ''),
 		qr/^ignoring part of file "$its_name", because the value of "\w+\.\w+" is impossible/, "no $enum: the log says so");
 }
 
 # A size of the pool that no server has.
-write_file($file, with_values($good, 'stamp.nbuffers' => 0));
+replace_file($file, with_values($good, 'stamp.nbuffers' => 0));
 like(messages('no size of the pool', 'all'), qr/^ignoring file .* damaged$/, 'no size of the pool: the log says so');
 
 # ---------------------------------------------------------------------------
@@ -267,15 +257,15 @@ mkdir $file or die $!;
 like(messages('a directory', 'all'), qr/^ignoring file .* not a regular file\n/, 'a directory: the log says so');
 rmdir $file or die $!;
 
-write_file($file, $good);
+replace_file($file, $good);
 truncate $file, 1 << 40 or die $!;
 like(messages('a file of a terabyte', 'all'), qr/^ignoring file .* damaged$/, 'a file of a terabyte: the log says so');
 
-write_file($file, $good);
+replace_file($file, $good);
 mkfifo("$file.tmp", 0600) or die $!;
 is(messages('a FIFO at the name of the new file', ''), '', 'a FIFO at the name of the new file: it is removed');
-write_file($file, $good);
-write_file("$file.tmp", 'left');
+replace_file($file, $good);
+replace_file("$file.tmp", 'left');
 $node->start;
 await_samples($node, 1);
 ok(!-e "$file.tmp", 'a new file that was left is removed at the start');
@@ -284,14 +274,14 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # Errors of the system, which say nothing about the file
 
-write_file($file, $good);
+replace_file($file, $good);
 chmod 0, $file or die $!;
 is(messages('a file that cannot be opened', 'all'),
 	qq(could not read file "$its_name": Permission denied\nrenamed file "$its_name" to "$its_name.bad", because it could not be read),
 	'a file that cannot be opened: the log says what became of it');
 chmod 0600, "$file.bad" or die $!;
 ok(slurp_file("$file.bad") eq $good, 'a file that cannot be opened: it is kept under another name');
-write_file($file, $good);
+replace_file($file, $good);
 # The first file to be opened is the mark.
 for my $call ('open', 'pread')
 {
@@ -330,7 +320,7 @@ sub crash
 
 for my $mode ('worker', 'postmaster')
 {
-	write_file($file, $good);
+	replace_file($file, $good);
 	unlink "$file.bad";
 	$node->adjust_conf('postgresql.conf', 'restart_after_crash', $mode eq 'worker' ? 'on' : 'off');
 	# so that the samples in the file are older than this start by a second
@@ -353,19 +343,19 @@ for my $mode ('worker', 'postmaster')
 
 # A crash while the file is read leaves such a mark.
 my $copy = copy_of_cluster($good);
-write_file($file, $good);
-write_file($mark, pack 'Q2', $copy, 2);
+replace_file($file, $good);
+replace_file($mark, pack 'Q2', $copy, 2);
 like(messages('a crash in reading', 'all'), qr/^renamed file .*, because the server crashed/,
 	'a crash in reading: the log says what became of the file');
-write_file($file, $good);
-write_file($mark, pack 'Q2', $copy, 1);
+replace_file($file, $good);
+replace_file($mark, pack 'Q2', $copy, 1);
 is(messages('a crash in use', ''), '', 'a crash in use: the file is used again');
 
 # The mark of another copy of the cluster, as in a base backup, is none.
-write_file($file, $good);
-write_file($mark, pack 'Q2', 4711, 2);
+replace_file($file, $good);
+replace_file($mark, pack 'Q2', 4711, 2);
 is(messages('the mark of another server', ''), '', 'the mark of another server: it does not count');
-write_file($file, $good);
+replace_file($file, $good);
 mkdir $mark or die $!;
 is(messages('a directory instead of a mark', ''), '', 'a directory instead of a mark: it does not count');
 
@@ -378,7 +368,7 @@ my $sample = substr $good, $first, $second - $first;
 my @taken_at = map { 7e14 + 1e6 * ($_ < $nmany - $room ? $_ + $room : $_) } 0 .. $room - 1;
 my $many = $good;
 substr $many, $first, $room * length $sample, join('', map { pack('q', $_) . substr $sample, 8 } @taken_at);
-write_file($file, with_values($many, 'nsamples[0]' => $nmany));
+replace_file($file, with_values($many, 'nsamples[0]' => $nmany));
 $node->start;
 await_samples($node, 1);
 is(ask($node, q{SELECT count(*), count(DISTINCT taken_at), array_agg(taken_at) = array_agg(taken_at ORDER BY taken_at), max(age_seconds) FILTER (WHERE taken_at < '2025-01-01')
@@ -413,7 +403,7 @@ SKIP:
 	append_to_file($control, $contents);
 	chmod 0600, $control or die $!;
 	skip 'the number of a file is not used again', 3 if (stat $control)[1] != $number;
-	write_file($file, $good);
+	replace_file($file, $good);
 	$from = -s $node->logfile;
 	$node->start;
 	await_samples($node, 1);

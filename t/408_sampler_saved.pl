@@ -5,14 +5,14 @@ use strict;
 use warnings;
 
 use CacheMap;
-use File::Copy qw(copy);
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 
 my $node = sampler_node('main');
-my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $file = state_file($node);
 
 # What was learned: per size its ratio, with the error, where it is known. Beyond 4 times there may be the size that holds
 # all data, which is known when the files have been counted.
@@ -140,9 +140,8 @@ my ($nsamples, $newest) = split /\|/, $samples;
 my $from = -s $node->logfile;
 $node->stop('fast');
 is(sampler_log($node, $from), '', 'a stop: nothing is logged');
-ok(-s $file, 'there is a file');
+is((stat $file)[2] & 0777, 0600, 'there is a file, which its owner alone can read');
 ok(!-e "$file.tmp", 'and no temporary one');
-is((stat $file)[2] & 0777, 0600, 'which its owner alone can read');
 $node->start;
 # the worker reads what was saved
 await_samples($node, 1);
@@ -214,7 +213,7 @@ my $contents = slurp_file($file);
 symlink '/dev/full', "$file.tmp" or die $!;
 $from = -s $node->logfile;
 ask_for_save($node);
-ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": No space left on device/ },
+logs($node, $from, qr/LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": No space left on device/,
 	'the disk is full: the log says so');
 ok($contents eq slurp_file($file), 'the disk is full: the file remains');
 ok(wait_for { !-l "$file.tmp" }, 'the disk is full: the temporary one does not');
@@ -223,7 +222,7 @@ ok(save_history($node), 'later, the file is written again');
 mkdir "$file.tmp" or die $!;
 $from = -s $node->logfile;
 ask_for_save($node);
-ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": Is a directory/ },
+logs($node, $from, qr/LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": Is a directory/,
 	'a directory is in the way: the log says so');
 rmdir "$file.tmp" or die $!;
 is(worker_pid($node) > 0, 1, 'the worker goes on');
@@ -272,17 +271,7 @@ learn($node);
 await_samples($node, 12);
 saved_advice($node);
 $node->stop;
-copy($file, "$file.good") or die $!;
-my $good = slurp_file("$file.good");
-
-sub write_file
-{
-	my ($content) = @_;
-	unlink $file;
-	append_to_file($file, $content);
-	chmod 0600, $file or die $!;
-	return;
-}
+my $good = slurp_file($file);
 
 my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n", force_initdb => 1);
 $other->start;
@@ -291,13 +280,13 @@ $other->stop;
 # For all that can be wrong with it, see t/332_carry_over_files.pl: another file that is checked in the same way.
 my @cases = (
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
-	[ 'of another cluster', slurp_file($other->data_dir . '/pg_stat/pgbufprobe.stat'), 'it is that of another database cluster' ]);
+	[ 'of another cluster', slurp_file(state_file($other)), 'it is that of another database cluster' ]);
 for my $case (@cases)
 {
 	my ($what, $content, $reason) = @$case;
 	my $before = time;
 
-	write_file($content);
+	replace_file($file, $content);
 	$from = -s $node->logfile;
 	$node->start;
 	await_samples($node, 1);
@@ -321,7 +310,7 @@ $node->stop;
 # Other settings, and no library
 
 my $goes_on = 'max(taken_at) > pg_postmaster_start_time()';
-write_file($good);
+replace_file($file, $good);
 $node->append_conf('postgresql.conf', "shared_buffers = 4096\n");
 $node->start;
 becomes_true($node, "count(*) > 11 AND $goes_on FROM pgbufprobe_history()", 'another size: the history remains');
@@ -349,7 +338,7 @@ for my $what ('stopped immediately after that', 'restarted')
 	$node->stop;
 }
 
-write_file($good);
+replace_file($file, $good);
 $node->append_conf('postgresql.conf', "shared_buffers = $pool\nshared_preload_libraries = ''\n");
 $node->start;
 is(ask($node, 'SELECT pgbufprobe_usagecount_histogram() IS NOT NULL LIMIT 1'), 't', 'not preloaded: the extension works');
@@ -377,7 +366,7 @@ SKIP:
 
 save_history($node);
 my $standby = init_standby($node);
-ok(-s $standby->data_dir . '/pg_stat/pgbufprobe.stat', 'a base backup has the file of the primary');
+ok(-s state_file($standby), 'a base backup has the file of the primary');
 my $start = time;
 $standby->start;
 await_samples($standby, 3);

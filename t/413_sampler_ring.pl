@@ -26,9 +26,7 @@ my $added = $size - 3 - $nsamples;
 my $samples_before = join '', map { pack('q', $taken_at - 1e6 * $_) . substr $sample, 8 } reverse 1 .. $added;
 my $others = substr $saved, $second, ($nsamples - 1) * length $sample;
 substr $saved, $second, length $samples_before . $others, $samples_before . $others;
-unlink $file;
-append_to_file($file, with_values($saved, 'nsamples[0]' => $nsamples + $added));
-chmod 0600, $file;
+replace_file($file, with_values($saved, 'nsamples[0]' => $nsamples + $added));
 $node->start;
 becomes_true($node, "count(*) = $size AND min(taken_at) >= to_timestamp(946684800 + " . ($taken_at / 1e6) . " - $added + 20) FROM pgbufprobe_history()",
 	'a full ring: new samples take the place of the oldest ones');

@@ -39,9 +39,7 @@ for my $figure (qw(accesses storage_reads storage_error ms error change change_e
 }
 @of_hour{ map { "sizes[$_].accesses" } 5, 7 } = (1000, 500);
 @of_hour{ map { "sizes[7].$_" } qw(change change_error) } = (-200, 50);
-unlink $file or die $!;
-append_to_file($file, with_values($bytes, map { ("hours.$_" => $of_hour{$_}) } keys %of_hour));
-chmod 0600, $file or die $!;
+replace_file($file, with_values($bytes, map { ("hours.$_" => $of_hour{$_}) } keys %of_hour));
 $node->start;
 becomes_true($node, 'count(*) >= 2 FROM pgbufprobe_hours()', 'an hour is added');
 is(ask($node, 'SELECT read_ms_per_second, best_bytes / 8192, saved_ms_per_second, saved_ms_low, saved_ms_high FROM pgbufprobe_hours() ORDER BY hour LIMIT 1'),

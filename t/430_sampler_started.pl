@@ -6,7 +6,6 @@ use warnings;
 use Checkup;
 use File::Spec;
 use PostgreSQL::Test::Utils;
-use Programs;
 use Sampler;
 use Server;
 use Test::More;
@@ -25,7 +24,6 @@ restart_after_crash = on
 start_with($node, SMALL_SHM => $small_shm);
 ask($node, 'CREATE EXTENSION pgbufprobe');
 make_pages($node);
-my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
 
 # The segments of dynamic shared memory of two megabytes and more that a process has mapped.
 sub segments_of
@@ -39,12 +37,6 @@ sub segments_of
 
 sub start { return ask($node, 'SELECT pgbufprobe_start()') }
 sub stop { return ask($node, 'SELECT pgbufprobe_stop()') }
-
-sub log_has
-{
-	my ($from, $pattern, $what) = @_;
-	return ok(wait_for { slurp_file($node->logfile, $from) =~ $pattern }, $what);
-}
 
 # ---------------------------------------------------------------------------
 # Before
@@ -60,7 +52,6 @@ my $action = q{SELECT action FROM pgbufprobe_checkup() WHERE topic = 'size'};
 like(as_role($node, 'watcher', $action), qr/^SELECT pgbufprobe_start\(\); starts the sampler without a restart\. A superuser may call it, or a role to which "\w+" has granted EXECUTE\.$/,
 	'who may not start it learns who may');
 is(as_role($node, 'starter', $action), 'SELECT pgbufprobe_start();', 'a role with the privilege gets the call');
-like(as_role($node, 'watcher', 'SELECT pgbufprobe_start()'), qr/42501: permission denied for function pgbufprobe_start/, 'and others an error');
 ask($node, 'ALTER EXTENSION pgbufprobe SET SCHEMA aside');
 is(ask($node, 'SELECT action FROM aside.pgbufprobe_checkup() LIMIT 1'), 'SELECT aside.pgbufprobe_start();', 'elsewhere: with its schema');
 ask($node, 'ALTER EXTENSION pgbufprobe SET SCHEMA public');
@@ -110,7 +101,6 @@ my ($segment) = segments_of(worker_pid($node));
 ok(-e $segment, 'the history is in dynamic shared memory');
 is(join(' ', grep { $_ eq $segment } segments_of($session->query_safe('SELECT pg_backend_pid()'))), '', 'of which that session has nothing mapped any more');
 ok(load_until($node, 10, 'count(miss_ratio) > 0 FROM pgbufprobe_advice()'), 'there is advice');
-is(ask($node, 'SELECT pg_postmaster_start_time()'), $started_at, 'and no restart was needed');
 
 # The settings of a file, although no library was loaded when the server read it.
 set($node, history_interval => '200ms');
@@ -137,8 +127,8 @@ is(ask($node, "SELECT count(*) $worker AND pg_sleep(6) IS NOT NULL"), 1, 'and st
 
 ask($node, 'CREATE DATABASE other');
 is(ask($node, 'CREATE EXTENSION pgbufprobe; SELECT sampler FROM pgbufprobe_status()', 'other'), 'running', 'another database sees it');
+# which does not wait for it
 drop_database($node, 'other');
-ok(1, 'DROP DATABASE does not wait for it');
 ask($node, 'DROP EXTENSION pgbufprobe');
 is(ask($node, "SELECT count(*) $worker"), 1, 'DROP EXTENSION does not end it');
 ask($node, 'CREATE EXTENSION pgbufprobe');
@@ -204,7 +194,7 @@ $node->append_conf('postgresql.conf', "max_worker_processes = 2\npgbufprobe.carr
 $node->restart;
 $from = -s $node->logfile;
 is(start(), $runs, 'with one slot, the sampler starts');
-log_has($from, qr/WARNING:  could not start the worker that carries both caches over a restart, because no background worker slot is free/,
+logs($node, $from, qr/WARNING:  could not start the worker that carries both caches over a restart, because no background worker slot is free/,
 	'and the log says that there is none for the carry-over');
 is(ask($node, 'SELECT carry_over FROM pgbufprobe_status()'), 'no worker', 'the status, too');
 await_samples($node, 5);

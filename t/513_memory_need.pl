@@ -184,9 +184,7 @@ for (1 .. 5)
 	load_from_storage_until($node, 'count(read_ms_low) >= 6 FROM pgbufprobe_memory()');
 }
 cmp_ok($known, '>', 1, 'the hour has splits of other totals');
-unlink $file or die $!;
-append_to_file($file, $bytes);
-chmod 0600, $file or die $!;
+replace_file($file, $bytes);
 start_on_machine();
 # Until it has been used, shared memory counts as taken from what seems to be free.
 ask($node, 'CALL load(1)');

@@ -14,9 +14,8 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $carry_worker $carry_load $will_try_again
-  carry_node has_begun three_databases ask set becomes_true in_buffers use_blocks make_table progress restored is_restored
-  all_are_back
-  maps_file maps_identity saved_maps files_saved write_maps save log_since logs why_not_droppable
+  carry_node has_begun three_databases in_buffers use_blocks make_table progress restored is_restored all_are_back
+  maps_file maps_identity saved_maps files_saved write_maps save log_since why_not_droppable
 );
 
 our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
@@ -150,13 +149,7 @@ sub files_saved { return map { join '/', @$_[ 0 .. 4 ] } saved_maps($_[0]) }
 sub write_maps
 {
 	my ($node, $content) = @_;
-	my $file = maps_file($node);
-
-	unlink $file;
-	return unless defined $content;
-	append_to_file($file, $content);
-	chmod 0600, $file or die $!;
-	return;
+	return defined $content ? replace_file(maps_file($node), $content) : unlink maps_file($node);
 }
 
 # Makes the worker save now: it does when it is turned on.
@@ -179,13 +172,6 @@ sub log_since
 {
 	my ($node, $from) = @_;
 	return join "\n", grep { !/\.pl (?:FATAL|DETAIL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
-}
-
-# Waits until the server has logged a line since then.
-sub logs
-{
-	my ($node, $from, $line, $what) = @_;
-	return ok(wait_for { slurp_file($node->logfile, $from) =~ $line }, $what);
 }
 
 1;

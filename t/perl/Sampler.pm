@@ -15,7 +15,7 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $pool $worker $samples $beginnings $ticks $passed
-  sampler_node put_memory knows_little_memory ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
+  sampler_node put_memory knows_little_memory stop_sampler worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
   make_pages load_after_reset patience load_until load_from_storage_once load_from_storage_until sampler_log
 );
 

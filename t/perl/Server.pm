@@ -17,11 +17,11 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   $no_background_writes $by_index
-  init_server start_server init_standby start_with temp_path put_file start_through can_upgrade upgrades_ok
-  create_if_available keyed_pages write_script
+  init_server start_server init_standby start_with temp_path put_file replace_file start_through stop_within can_upgrade upgrades_ok
+  create_if_available keyed_pages pin_pages write_script
   ask set becomes_true answer_and_messages as_role has_error
   start_psql has_ended start_pgbench finish_pgbench drop_database
-  wait_for within comes_true poll_through_crash has_no_crash bytes_read processor_seconds open_files
+  wait_for within comes_true poll_through_crash logs has_no_crash bytes_read processor_seconds open_files
 );
 
 # Only sessions write pages.
@@ -113,6 +113,17 @@ sub put_file
 	return;
 }
 
+# Puts a file of the server in place of what is there.
+sub replace_file
+{
+	my ($path, $content) = @_;
+
+	-d $path ? rmdir $path : unlink $path;
+	append_to_file($path, $content);
+	chmod 0600, $path or die "$path: $!";
+	return;
+}
+
 # Starts a server by a program that sets up its process, such as a filter on system calls, and runs the rest of its
 # command line.
 sub start_through
@@ -127,6 +138,16 @@ sub start_through
 	local $ENV{PATH} = "$directory:$ENV{PATH}";
 	$node->start;
 	return;
+}
+
+# Stops a server; false if that takes longer.
+sub stop_within
+{
+	my ($node, $seconds) = @_;
+	my $status = system('pg_ctl', '--silent', '--wait', "--timeout=$seconds", '--mode=fast', '--pgdata=' . $node->data_dir, 'stop');
+
+	$node->_update_pid(0);
+	return $status == 0;
 }
 
 # 18 knows other folders for extensions, but its pg_upgrade does not.
@@ -181,6 +202,13 @@ CREATE $kind TABLE $table (id integer PRIMARY KEY, page text);
 ALTER TABLE $table ALTER page SET STORAGE PLAIN;
 INSERT INTO $table SELECT i, repeat('x', 5000) FROM generate_series(1, $rows) i;
 };
+}
+
+# The commands that pin so many of the first pages of a table "pages": each cursor stands on a row of another one.
+sub pin_pages
+{
+	my ($npages) = @_;
+	return join '', map { "DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n" } 0 .. $npages - 1;
 }
 
 # Writes a file for psql or pgbench; returns its path.
@@ -338,6 +366,13 @@ sub poll_through_crash
 		IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $query ], '<', \undef, '>', \$out, '2>', \$err);
 		return $out =~ /^t$/;
 	};
+}
+
+# Waits until the server has logged this since an earlier position in its log.
+sub logs
+{
+	my ($node, $from, $line, $what) = @_;
+	return ok(wait_for { slurp_file($node->logfile, $from) =~ $line }, $what);
 }
 
 sub has_no_crash
