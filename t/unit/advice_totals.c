@@ -57,7 +57,6 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 {
 	const PbpAdviceStorageRow *row = &split->storage;
 	double		error = fabs(row->ratio.value - truth);
-	PbpAdviceRow misses;
 
 	if (row->reason != PBP_STORAGE_KNOWN)
 	{
@@ -69,8 +68,7 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 	figures->nknown++;
 	figures->ncovered += error <= row->ratio.error;
 	figures->nrising += row->ratio.value > least_below(advice, total, split->size) + 1e-9;
-	misses = pbp_advice_row(advice, split->size);
-	figures->nmore += row->ratio.value > misses.ratio.value + 1e-9;
+	figures->nmore += row->ratio.value > row_of(advice, split->size).ratio.value + 1e-9;
 	if (row->ratio.error > UNSURE)
 		return;
 	figures->nsure++;
@@ -109,7 +107,6 @@ compare_load(Load load, int today_mb)
 {
 	Run			run = {.nbuffers = megabytes(today_mb),.looks_per_pass = 8,.totals = true};
 	Figures		figures = {0};
-	char		what[120];
 
 	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
 	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
@@ -118,33 +115,22 @@ compare_load(Load load, int today_mb)
 	finish(&run);
 	printf("# %s: %d known, %d unknown; %d sure, of which the worst is off by %.4f; %d within their interval\n", load_names[load],
 		   figures.nknown, figures.nunknown, figures.nsure, figures.worst_sure, figures.ncovered);
-	snprintf(what, sizeof(what), "%s: figures of other totals that are sure are within %.2f", load_names[load], LARGE_ERROR);
-	ok(figures.nsure >= 20 && figures.worst_sure <= LARGE_ERROR, what);
-	snprintf(what, sizeof(what), "%s: nineteen in twenty are within their interval", load_names[load]);
-	ok(figures.ncovered >= 0.95 * figures.nknown, what);
-	snprintf(what, sizeof(what), "%s: at most a quarter are unknown", load_names[load]);
-	ok(4 * figures.nunknown <= figures.nknown + figures.nunknown, what);
-	snprintf(what, sizeof(what), "%s: more memory below the same pool never waits more", load_names[load]);
-	ok(figures.nrising == 0, what);
-	snprintf(what, sizeof(what), "%s: and at most all misses wait", load_names[load]);
-	ok(figures.nmore == 0, what);
-	snprintf(what, sizeof(what), "%s: both caches add up to the total", load_names[load]);
-	ok(figures.nothers == 0, what);
+	okf(figures.nsure >= 20 && figures.worst_sure <= LARGE_ERROR, "%s: figures of other totals that are sure are within %.2f", load_names[load], LARGE_ERROR);
+	okf(figures.ncovered >= 0.95 * figures.nknown, "%s: nineteen in twenty are within their interval", load_names[load]);
+	okf(4 * figures.nunknown <= figures.nknown + figures.nunknown, "%s: at most a quarter are unknown", load_names[load]);
+	okf(figures.nrising == 0, "%s: more memory below the same pool never waits more", load_names[load]);
+	okf(figures.nmore == 0, "%s: and at most all misses wait", load_names[load]);
+	okf(figures.nothers == 0, "%s: both caches add up to the total", load_names[load]);
 }
 
 static int
 count_splits(const PbpAdvice *advice, int from, int to)
 {
-	PbpAdviceSplit split;
 	int			nknown = 0;
 
 	for (int i = from * PBP_SPLITS; i < (to + 1) * PBP_SPLITS; i++)
-	{
-		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
-			continue;
-		split = pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS);
-		nknown += split.storage.reason == PBP_STORAGE_KNOWN;
-	}
+		if (i / PBP_SPLITS != PBP_TOTAL_TODAY)
+			nknown += pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS).storage.reason == PBP_STORAGE_KNOWN;
 	return nknown;
 }
 
@@ -191,9 +177,8 @@ learn_totals(void)
 static bool
 is_early(const PbpAdvice *advice, int total, const PbpAdviceSplit *split)
 {
-	PbpAdviceStorageRow today;
+	PbpAdviceStorageRow today = pbp_advice_storage_row(advice, split->size);
 
-	today = pbp_advice_storage_row(advice, split->size);
 	return total > PBP_TOTAL_TODAY && today.reason != PBP_STORAGE_KNOWN && today.reason != PBP_STORAGE_NO_ROOM;
 }
 
@@ -209,10 +194,10 @@ hold_all_data(int pool, size_t bytes)
 	PbpAdvice  *advice;
 	PbpAdviceSplit split;
 
-	scene_start(&scene, UNIFORM_PAGES, pool, load_pages(MEMORY), bytes);
+	scene_start(&scene, UNIFORM_PAGES, pool, LOAD_PAGES, bytes);
 	advice = scene.run.advice[0];
 	pbp_advice_init_totals(advice, malloc(bytes), bytes);
-	pbp_advice_set_os_cache(advice, load_pages(MEMORY));
+	pbp_advice_set_os_cache(advice, LOAD_PAGES);
 	for (int i = 0; i < 80; i++)
 	{
 		scene_run(&scene, 0.25);
@@ -248,6 +233,5 @@ main(void)
 	compare_load(SHIFTING, 512);
 	hold_all_data(MEMORY / 8, STORAGE_BYTES);
 	hold_all_data(MEMORY / 16, STORAGE_BYTES / 4);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -24,7 +24,7 @@ static PbpRelationsReport report;
 static uint32_t
 relation_of(int page)
 {
-	return 1 + (uint32_t) ((int64_t) page * PARTS / load_pages(MEMORY));
+	return 1 + (uint32_t) ((int64_t) page * PARTS / LOAD_PAGES);
 }
 
 /* The advice that learns nothing is NULL. */

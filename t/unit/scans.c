@@ -31,7 +31,7 @@ compare(Load load, int scans_each, int known, double most_error)
 		PbpAdviceRow misses = row_of(run.advice[0], sizes[i]);
 		PbpAdviceStorageRow row = storage_row_of(run.advice[0], sizes[i]);
 		int			other = (int) (pbp_advice_factor(sizes[i]) * nbuffers);
-		Waits		truth = true_waits(load, other, os_pages(other));
+		Waits		truth = true_waits(load, other, os_pages(other), 0);
 		double		scans = row.scans.value * scans_each;
 		double		scans_error = row.scans.error * scans_each;
 

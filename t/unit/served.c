@@ -52,10 +52,9 @@ probed_start(Probed *probed, Load load, int os_cache, double factor)
 	scene_start(&probed->scene, load, POOL, os_cache, STORAGE_BYTES);
 	pbp_advice_set_os_cache(probed->scene.run.advice[0], (int64_t) rint(factor * os_cache));
 	probed->probe_seconds = 1;
-	probed->scene.memory.written_from = probed->scene.run.written_from = load_written_from(load, MEMORY);
 	probed->tags = calloc(PBP_SERVED_PAGES, sizeof(int));
-	probed->last_buffer = calloc((size_t) load_pages(MEMORY), sizeof(int));
-	probed->last_look = calloc((size_t) load_pages(MEMORY), sizeof(uint64_t));
+	probed->last_buffer = calloc((size_t) LOAD_PAGES, sizeof(int));
+	probed->last_look = calloc((size_t) LOAD_PAGES, sizeof(uint64_t));
 }
 
 static void
@@ -491,30 +490,6 @@ correct_by_probes(double factor)
 	probed_finish(&probed);
 }
 
-/* What waits at another size of the pool while another program reads so many pages again and again. */
-static double
-truth_beside_another(int nbuffers, int other_pages)
-{
-	Memory		memory;
-	LoadTrace	trace;
-	int64_t		window_start = (int64_t) WARM_UP * MEMORY;
-	int64_t		before = 0;
-
-	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
-	memory.others_from = load_pages(MEMORY);
-	memory.other_pages = other_pages;
-	load_init(&trace, ACCOUNTS, MEMORY, 7);
-	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
-	{
-		memory_access(&memory, load_next(&trace));
-		if (memory.accesses == window_start)
-			before = memory.storage_reads;
-	}
-	before = memory.storage_reads - before;
-	memory_free(&memory);
-	return (double) before / ((double) WINDOW * MEMORY);
-}
-
 /*
  * Where another program takes little of the page cache, a smaller one is simulated well.  Where it takes much, that evicts
  * in another order.
@@ -531,7 +506,7 @@ notice_another(int other_pages, bool matters)
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL), 1);
 	advice = probed.scene.run.advice[0];
-	probed.scene.memory.others_from = load_pages(MEMORY);
+	probed.scene.memory.others_from = LOAD_PAGES;
 	probed.scene.memory.other_pages = other_pages;
 	for (int i = 0; i < 2 * SETTLING; i++)
 	{
@@ -545,7 +520,8 @@ notice_another(int other_pages, bool matters)
 		"another program that reads %d pages is %s by what the kernel has evicted", other_pages, matters ? "noticed" : "not noticed");
 	for (int i = 0; i < 4; i++)
 	{
-		double		truth = truth_beside_another((int) (pbp_advice_factor(sizes[i]) * POOL), other_pages);
+		int			nbuffers = (int) (pbp_advice_factor(sizes[i]) * POOL);
+		double		truth = true_waits(ACCOUNTS, nbuffers, os_pages(nbuffers), other_pages).lookups;
 		PbpAdviceStorageRow row = storage_row_of(advice, sizes[i]);
 		PbpAdviceStorageRow without;
 
@@ -574,7 +550,7 @@ doubt_what_waits(void)
 	PbpAdviceStorageRow known[2];
 	PbpAdviceStorageRow doubtful[2];
 
-	probed_start(&probed, UNIFORM_PAGES, load_pages(MEMORY) - POOL / 2, 1);
+	probed_start(&probed, UNIFORM_PAGES, LOAD_PAGES - POOL / 2, 1);
 	probed_run(&probed, 2 * SETTLING);
 	advice = probed.scene.run.advice[0];
 	for (int i = 0; i < 2; i++)

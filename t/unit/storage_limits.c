@@ -310,7 +310,7 @@ add_scans(Run *run, int64_t reads, int64_t storage_reads)
 
 	(void) storage_reads;
 	for (int64_t end = scanned + played; scanned < end; scanned++)
-		pbp_advice_scan(run->advice[0], key_of(load_pages(MEMORY) + (int) (scanned % scanned_pages), sample_seed(run, 0)), false);
+		pbp_advice_scan(run->advice[0], key_of(LOAD_PAGES + (int) (scanned % scanned_pages), sample_seed(run, 0)), false);
 	pbp_advice_accesses(run->advice[0], &counts);
 }
 
@@ -395,7 +395,7 @@ little_data(void)
 		PbpAdviceStorageTotals totals;
 
 		scene_start(&scene, UNIFORM_PAGES, POOL, 1000 * POOL, 256 * 1024);
-		pbp_advice_facts(scene.run.advice[0])->data_pages = known ? (double) load_pages(MEMORY) : INFINITY;
+		pbp_advice_facts(scene.run.advice[0])->data_pages = known ? (double) LOAD_PAGES : INFINITY;
 		pbp_advice_set_os_cache(scene.run.advice[0], 1000 * POOL);
 		scene_run(&scene, WARM_UP);
 		totals = pbp_advice_storage_totals(scene.run.advice[0]);
@@ -483,7 +483,7 @@ read_nothing(void)
 		for (int j = 0; j < POOL / 16; j++)
 		{
 			memory_access(&scene.memory, j % 10);
-			memory_access(&scene.memory, 10 + page++ % (load_pages(MEMORY) - 10));
+			memory_access(&scene.memory, 10 + page++ % (LOAD_PAGES - 10));
 		}
 		counts.hits = scene.memory.pool.hits - scene.watch.hits;
 		counts.extends = scene.memory.pool.reads - before;

@@ -8,9 +8,134 @@
 
 #include "storage_model.h"
 
-/* By both caches at full size. */
+/* ---- traces ---- */
+
+const char *const load_names[ALL_LOADS] = {
+	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting",
+	"beside small scans", "beside scans", "beside large scans", "beside own scans", "beside kept scans"
+};
+
+/* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */
+#define ACCOUNTS_ROWS	((uint64_t) (114.44 * MEMORY))
+
+/* The first page of these rows, which come last. */
+#define FIRST_OF_HEAP	(LOAD_PAGES - (int) (ACCOUNTS_ROWS / 61) - 1)
+
+/* What scans read comes behind what lookups ask for; 0: nothing is scanned. */
+static int
+load_rings_from(Load load)
+{
+	return load >= BESIDE_SMALL_SCANS ? MEMORY / 4 * 5 : 0;
+}
+
+/* Pages of the table that is scanned. */
+static int
+load_scanned(Load load)
+{
+	return load == BESIDE_SMALL_SCANS || load == BESIDE_KEPT_SCANS ? MEMORY * 3 / 10 : load == BESIDE_LARGE_SCANS ? MEMORY : MEMORY * 6 / 10;
+}
+
+/* To the power of -50, without pow(), which would take a sixth of the time of these tests. */
+static double
+inverse_power(double x)
+{
+	double		x2 = x * x;
+	double		x4 = x2 * x2;
+	double		x8 = x4 * x4;
+	double		x16 = x8 * x8;
+
+	return 1 / (x16 * x16 * x16 * x2);
+}
+
+/* One of n, that of rank r with a probability of r^-1.02, nearly */
+static uint64_t
+zipf_rank(Random *random, double n)
+{
+	static double last_n = 0;
+	static double most;
+
+	if (n != last_n)
+		most = pow(n + 1, 1 - 1.02);
+	last_n = n;
+	return (uint64_t) inverse_power(1 - next_share(random) * (1 - most)) - 1;
+}
+
+static uint64_t
+permuted(uint64_t rank, uint64_t n)
+{
+	return key_of((int) rank, 99) % n;
+}
+
+/* Root, inner page and leaf of the index, and the row's page, as pgbench has them. */
+static int
+accounts_page(LoadTrace *trace)
+{
+	uint64_t	rows = ACCOUNTS_ROWS;
+	int			leaves = (int) (rows / 366) + 1;
+
+	switch (trace->step++ % 4)
+	{
+		case 0:
+			trace->row = permuted(zipf_rank(&trace->random, (double) rows), rows);
+			return 0;
+		case 1:
+			return 1 + (int) (trace->row / 366 / 285);
+		case 2:
+			return 1 + leaves / 285 + 1 + (int) (trace->row / 366);
+		default:
+			return FIRST_OF_HEAP + (int) (trace->row / 61);
+	}
+}
+
+int
+load_next(LoadTrace *trace)
+{
+	Random	   *random = &trace->random;
+	int			npages = LOAD_PAGES;
+	int			scanned = MEMORY / 2;
+	int64_t		count = trace->count++;
+	int			looked_up = load_rings_from(trace->load);
+
+	if (looked_up > 0)
+		return count % 3 == 0 ? looked_up + trace->step++ % load_scanned(trace->load) :
+			(int) permuted(zipf_rank(random, looked_up), (uint64_t) looked_up);
+	switch (trace->load)
+	{
+		case ZIPF_PAGES:
+			return (int) permuted(zipf_rank(random, npages), (uint64_t) npages);
+		case UNIFORM_PAGES:
+			return below(random, npages);
+		case SCAN_AND_ZIPF:
+			if (below(random, 100) < 15)
+				return trace->step++ % scanned;
+			return scanned + (int) permuted(zipf_rank(random, npages - scanned), (uint64_t) (npages - scanned));
+		case SHIFTING:
+			/* a window of two fifths of memory, which moves by one page in ten accesses */
+			if (below(random, 100) < 85)
+				return (int) ((count / 10 + below(random, MEMORY * 2 / 5)) % npages);
+			return below(random, npages);
+		default:
+			return accounts_page(trace);
+	}
+}
+
+/* ---- the truth ---- */
+
+/* Both caches are empty, and the load begins, without its WAL, which comes behind all tables. */
+static void
+begin(Memory *memory, LoadTrace *trace, Load load, int nbuffers, int os_cache)
+{
+	memory_init(memory, LOAD_PAGES, nbuffers, os_cache, BLOCK_BYTES);
+	memory->written_from = load == UPDATES || load == UPDATES_AND_WAL ? FIRST_OF_HEAP : 0;
+	memory->rings_from = load_rings_from(load);
+	memory->rings_again = load == BESIDE_OWN_SCANS;
+	memory->pool.ring_leaves = load == BESIDE_KEPT_SCANS ? 8 : 0;
+	*trace = (LoadTrace) {.load = load,.random.state = 7 * UINT64_C(0x9E3779B97F4A7C15) + 1};
+}
+
+/* By both caches at full size; another program reads so many pages again and again. */
 Waits
-true_waits(Load load, int nbuffers, int os_pages)
+true_waits(Load load, int nbuffers, int os_pages, int other_pages)
 {
 	Memory		memory;
 	Memory		before = {0};
@@ -20,13 +145,10 @@ true_waits(Load load, int nbuffers, int os_pages)
 	double		scan_waits;
 	Waits		waits;
 
-	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages, BLOCK_BYTES);
-	memory.written_from = load_written_from(load, MEMORY);
-	memory.wal_from = load_wal_from(load, MEMORY);
-	memory.rings_from = load_rings_from(load, MEMORY);
-	memory.rings_again = load == BESIDE_OWN_SCANS;
-	memory.pool.ring_leaves = load == BESIDE_KEPT_SCANS ? 8 : 0;
-	load_init(&trace, load, MEMORY, 7);
+	begin(&memory, &trace, load, nbuffers, os_pages);
+	memory.wal_from = load == UPDATES_AND_WAL ? LOAD_PAGES : 0;
+	memory.others_from = other_pages > 0 ? LOAD_PAGES : 0;
+	memory.other_pages = other_pages;
 	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
 	{
 		memory_access(&memory, load_next(&trace));
@@ -45,7 +167,7 @@ true_waits(Load load, int nbuffers, int os_pages)
 double
 true_storage_ratio(Load load, int nbuffers, int os_pages)
 {
-	return true_waits(load, nbuffers, os_pages).lookups;
+	return true_waits(load, nbuffers, os_pages, 0).lookups;
 }
 
 /* What was written since the last call. */
@@ -58,20 +180,13 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 	*wal_pages = memory->wal_pages;
 }
 
-/* Pages of the table that is scanned. */
-static int
-load_scanned(Load load, int memory)
-{
-	return load == BESIDE_SMALL_SCANS || load == BESIDE_KEPT_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
-}
-
 /* A table is scanned again and again. */
 static void
 pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 {
 	for (; *scanned < memory->scanned; ++*scanned)
 	{
-		int			page = (int) (*scanned % load_scanned(load, MEMORY)) + (memory->rings_again ? 0 : memory->rings_from);
+		int			page = (int) (*scanned % load_scanned(load)) + (memory->rings_again ? 0 : memory->rings_from);
 
 		for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 			pbp_advice_scan(run->advice[j], key_of(page, sample_seed(run, j)), !memory->rings_again);
@@ -84,13 +199,9 @@ pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 void
 scene_begin(Scene *scene, Load load, int os_cache)
 {
-	memory_init(&scene->memory, load_pages(MEMORY), scene->run.nbuffers, os_cache, BLOCK_BYTES);
-	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
-	scene->memory.rings_from = load_rings_from(load, MEMORY);
-	scene->memory.rings_again = load == BESIDE_OWN_SCANS;
-	scene->run.scanned_from = load == BESIDE_OWN_SCANS ? 0 : scene->memory.rings_from;
-	scene->memory.pool.ring_leaves = load == BESIDE_KEPT_SCANS ? 8 : 0;
-	load_init(&scene->trace, load, MEMORY, 7);
+	begin(&scene->memory, &scene->trace, load, scene->run.nbuffers, os_cache);
+	scene->run.written_from = scene->memory.written_from;
+	scene->run.scanned_from = scene->memory.rings_again ? 0 : scene->memory.rings_from;
 }
 
 /* Without storage_bytes, the advice simulates no page caches. */
@@ -181,10 +292,10 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	int64_t		scanned = 0;
 
 	scene_begin(&scene, load, os_pages);
-	memory->wal_from = load_wal_from(load, MEMORY);
+	memory->wal_from = load == UPDATES_AND_WAL ? LOAD_PAGES : 0;
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
-		pbp_advice_facts(run->advice[j])->scanned_alone = memory->rings_from > 0 && !memory->rings_again ? load_scanned(load, MEMORY) : 0;
+		pbp_advice_facts(run->advice[j])->scanned_alone = memory->rings_from > 0 && !memory->rings_again ? load_scanned(load) : 0;
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		if (run->totals)
 			pbp_advice_init_totals(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES);
@@ -204,144 +315,4 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 		storage_reads = memory->storage_reads;
 	}
 	memory_free(memory);
-}
-
-/* ---- traces ---- */
-
-const char *const load_names[ALL_LOADS] = {
-	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting",
-	"beside small scans", "beside scans", "beside large scans", "beside own scans", "beside kept scans"
-};
-
-/* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */
-static uint64_t
-accounts(int memory)
-{
-	return (uint64_t) (114.44 * memory);
-}
-
-static int
-heap_pages(int memory)
-{
-	return (int) (accounts(memory) / 61) + 1;
-}
-
-int
-load_pages(int memory)
-{
-	return memory / 4 * 9;
-}
-
-/* The first page of the accounts' rows, which come last. */
-int
-load_written_from(Load load, int memory)
-{
-	return load == UPDATES || load == UPDATES_AND_WAL ? load_pages(memory) - heap_pages(memory) : 0;
-}
-
-/* WAL comes behind all tables; 0: there is none. */
-int
-load_wal_from(Load load, int memory)
-{
-	return load == UPDATES_AND_WAL ? load_pages(memory) : 0;
-}
-
-/* What scans read comes behind what lookups ask for; 0: nothing is scanned. */
-int
-load_rings_from(Load load, int memory)
-{
-	return load >= BESIDE_SMALL_SCANS ? memory / 4 * 5 : 0;
-}
-
-void
-load_init(LoadTrace *trace, Load load, int memory, uint64_t seed)
-{
-	memset(trace, 0, sizeof(*trace));
-	trace->load = load;
-	trace->memory = memory;
-	trace->random.state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-}
-
-/* To the power of -50, without pow(), which would take a sixth of the time of these tests. */
-static double
-inverse_power(double x)
-{
-	double		x2 = x * x;
-	double		x4 = x2 * x2;
-	double		x8 = x4 * x4;
-	double		x16 = x8 * x8;
-
-	return 1 / (x16 * x16 * x16 * x2);
-}
-
-/* One of n, that of rank r with a probability of r^-1.02, nearly */
-static uint64_t
-zipf_rank(Random *random, double n)
-{
-	static double last_n = 0;
-	static double most;
-
-	if (n != last_n)
-		most = pow(n + 1, 1 - 1.02);
-	last_n = n;
-	return (uint64_t) inverse_power(1 - next_share(random) * (1 - most)) - 1;
-}
-
-static uint64_t
-permuted(uint64_t rank, uint64_t n)
-{
-	return key_of((int) rank, 99) % n;
-}
-
-/* Root, inner page and leaf of the index, and the row's page, as pgbench has them. */
-static int
-accounts_page(LoadTrace *trace)
-{
-	uint64_t	rows = accounts(trace->memory);
-	int			leaves = (int) (rows / 366) + 1;
-
-	switch (trace->step++ % 4)
-	{
-		case 0:
-			trace->row = permuted(zipf_rank(&trace->random, (double) rows), rows);
-			return 0;
-		case 1:
-			return 1 + (int) (trace->row / 366 / 285);
-		case 2:
-			return 1 + leaves / 285 + 1 + (int) (trace->row / 366);
-		default:
-			return load_pages(trace->memory) - heap_pages(trace->memory) + (int) (trace->row / 61);
-	}
-}
-
-int
-load_next(LoadTrace *trace)
-{
-	Random	   *random = &trace->random;
-	int			npages = load_pages(trace->memory);
-	int			scanned = trace->memory / 2;
-	int64_t		count = trace->count++;
-	int			looked_up = load_rings_from(trace->load, trace->memory);
-
-	if (looked_up > 0)
-		return count % 3 == 0 ? looked_up + trace->step++ % load_scanned(trace->load, trace->memory) :
-			(int) permuted(zipf_rank(random, looked_up), (uint64_t) looked_up);
-	switch (trace->load)
-	{
-		case ZIPF_PAGES:
-			return (int) permuted(zipf_rank(random, npages), (uint64_t) npages);
-		case UNIFORM_PAGES:
-			return below(random, npages);
-		case SCAN_AND_ZIPF:
-			if (below(random, 100) < 15)
-				return trace->step++ % scanned;
-			return scanned + (int) permuted(zipf_rank(random, npages - scanned), (uint64_t) (npages - scanned));
-		case SHIFTING:
-			/* a window of two fifths of memory, which moves by one page in ten accesses */
-			if (below(random, 100) < 85)
-				return (int) ((count / 10 + below(random, trace->memory * 2 / 5)) % npages);
-			return below(random, npages);
-		default:
-			return accounts_page(trace);
-	}
 }

@@ -16,6 +16,7 @@
 #define STORAGE_BYTES	((size_t) 2 * 1024 * 1024)
 #define WARM_UP			24		/* accesses for each page of memory */
 #define WINDOW			16
+#define LOAD_PAGES		(MEMORY / 4 * 9)	/* that loads ask for */
 
 typedef enum Load
 {
@@ -46,7 +47,6 @@ typedef struct Waits
 typedef struct LoadTrace
 {
 	Load		load;
-	int			memory;			/* pages, which the traces are in proportion to */
 	Random		random;
 	int64_t		count;
 	int			step;			/* of a transaction */
@@ -67,13 +67,8 @@ typedef void (*LookHook) (Run *run, int64_t reads, int64_t storage_reads);
 
 extern const char *const load_names[ALL_LOADS];
 
-extern int	load_pages(int memory);
-extern int	load_written_from(Load load, int memory);
-extern int	load_wal_from(Load load, int memory);
-extern int	load_rings_from(Load load, int memory);
-extern void load_init(LoadTrace *trace, Load load, int memory, uint64_t seed);
 extern int	load_next(LoadTrace *trace);
-extern Waits true_waits(Load load, int nbuffers, int os_pages);
+extern Waits true_waits(Load load, int nbuffers, int os_pages, int other_pages);
 extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
 extern void scene_begin(Scene *scene, Load load, int os_cache);
 extern void scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes);
