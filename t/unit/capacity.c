@@ -65,13 +65,11 @@ follow(int times)
 static PbpAdviceStorageRow
 row_of(double factor)
 {
-	PbpAdviceStorageRow row;
 	int			size = 0;
 
 	while (pbp_advice_factor(size) < factor)
 		size++;
-	row = pbp_advice_storage_row(advice, size);
-	return row;
+	return pbp_advice_storage_row(advice, size);
 }
 
 /* What the advice makes of it, in bytes; -1: nothing. */
@@ -93,6 +91,14 @@ about(int64_t one, int64_t other)
 	return close;
 }
 
+/* After the next reading, today's pool has this page cache. */
+static void
+becomes(int64_t bytes, const char *what)
+{
+	follow(1);
+	ok(about(advised(1), bytes), what);
+}
+
 static void
 test_limits(void)
 {
@@ -111,21 +117,16 @@ test_limits(void)
 	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 	ok(about(advised(1), 3 * GB - 512 * MB), "but after a few seconds");
 	put_v2("max", "3690987520");
-	follow(1);
-	ok(about(advised(1), 3 * GB - 576 * MB), "nor is one that was lowered a little averaged with that of before");
+	becomes(3 * GB - 576 * MB, "nor is one that was lowered a little averaged with that of before");
 	put_v2("max", "max");
-	follow(1);
-	ok(about(advised(1), MACHINE_CACHE), "without a limit, it is that of the machine");
+	becomes(MACHINE_CACHE, "without a limit, it is that of the machine");
 	put_v2("5368709120", "max");
-	follow(1);
-	ok(about(advised(1), 5 * GB - 6 * GB + 4 * GB), "a limit of the group's parent counts");
+	becomes(5 * GB - 6 * GB + 4 * GB, "a limit of the group's parent counts");
 	put_v1("max", V1_NONE, V1_NONE);
 	put_v1_group("/sys/fs/cgroup/memory/db/main", "4294967296", 3 * GB, 2 * GB, 512 * MB, "4294967296");
-	follow(1);
-	ok(about(advised(1), 3 * GB), "so does one of version 1");
+	becomes(3 * GB, "so does one of version 1");
 	put_machine();
-	follow(1);
-	ok(about(advised(1), MACHINE_CACHE), "a server that is in no cgroup has the machine");
+	becomes(MACHINE_CACHE, "a server that is in no cgroup has the machine");
 }
 
 /* Private memory comes and goes. */
@@ -135,8 +136,7 @@ test_small_changes(void)
 	put_v2("max", "4294967296");
 	begin_learning();
 	put_v2_group("/sys/fs/cgroup/db/main", "4294967296", 3 * GB + 200 * MB, 2 * GB, 712 * MB);
-	follow(1);
-	ok(about(advised(1), 3 * GB - 25 * MB), "an eighth of a small change counts at once");
+	becomes(3 * GB - 25 * MB, "an eighth of a small change counts at once");
 	follow(40);
 	ok(llabs(advised(1) - (3 * GB - 200 * MB)) < 2 * MB, "and later all of it");
 }
@@ -152,8 +152,7 @@ test_extremes(void)
 	follow(1);
 	is(advised(1), 0, "nor does a limit of 0");
 	put_v2("max", "9223372036854775807");
-	follow(1);
-	ok(about(advised(1), MACHINE_CACHE), "the largest number is no limit");
+	becomes(MACHINE_CACHE, "the largest number is no limit");
 
 	/* all numbers of a machine that cannot be */
 	put("/proc/meminfo", "MemTotal: 9223372036854775807 kB\nMemFree: 9223372036854775807 kB\n"
@@ -161,8 +160,7 @@ test_extremes(void)
 	follow(1);
 	ok(advised(1) > 1024 * 1024 * GB && advised(2) < advised(1), "numbers beyond any memory do not overflow");
 	put_v2("max", "4294967296");
-	follow(1);
-	ok(about(advised(1), 3 * GB), "and are forgotten when they are over");
+	becomes(3 * GB, "and are forgotten when they are over");
 }
 
 static void
@@ -179,12 +177,10 @@ test_unknown(void)
 	is(capacity.model, PBP_STORAGE_SWITCHED_OFF, "and why");
 	ok(pbp_size_fits(&capacity.memory, 2 * POOL) == PBP_FIT_UNKNOWN, "nor whether a larger size fits");
 	model = PBP_STORAGE_MODELLED;
-	follow(1);
-	ok(about(advised(1), 2 * GB), "switched on, the limit that was set meanwhile counts, all of it");
+	becomes(2 * GB, "switched on, the limit that was set meanwhile counts, all of it");
 
 	model = PBP_STORAGE_UNPROVEN;
-	follow(1);
-	ok(about(advised(1), 2 * GB), "where the model is unproven, it is used");
+	becomes(2 * GB, "where the model is unproven, it is used");
 	model = PBP_STORAGE_DIRECT_IO;
 	follow(1);
 	is(advised(1), -1, "where the server bypasses the page cache, nothing is known");

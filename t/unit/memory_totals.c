@@ -115,10 +115,8 @@ parse(const char *text, PbpTargetKind kind, double most)
 {
 	PbpTarget	target;
 	bool		valid = pbp_parse_target(text, &target);
-	char		what[100];
 
-	snprintf(what, sizeof(what), "target \"%s\"", text);
-	ok(valid && target.kind == kind && fabs(target.most - most) < 1e-9, what);
+	okf(valid && target.kind == kind && fabs(target.most - most) < 1e-9, "target \"%s\"", text);
 }
 
 static void
@@ -138,12 +136,7 @@ parse_targets(void)
 	parse("-20 % time", PBP_TARGET_TIME, -0.2);
 	parse("-20%time ", PBP_TARGET_TIME, -0.2);
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
-	{
-		char		what[100];
-
-		snprintf(what, sizeof(what), "\"%s\" is malformed", malformed[i]);
-		ok(!pbp_parse_target(malformed[i], &target), what);
-	}
+		okf(!pbp_parse_target(malformed[i], &target), "\"%s\" is malformed", malformed[i]);
 }
 
 /* ---- the least total ---- */
@@ -202,7 +195,6 @@ meet_targets(void)
 		PbpTarget	target;
 		PbpTotal	found;
 		int			met = 0;
-		char		what[100];
 
 		pbp_parse_target(targets[i], &target);
 		ok(pbp_least_total(&input, &target, &found) == PBP_TARGET_MET, "also an uncertain target is within reach");
@@ -215,9 +207,8 @@ meet_targets(void)
 
 			met += truth <= target.most;
 		}
-		snprintf(what, sizeof(what), "\"%s\" is met in about two of three cases", targets[i]);
 		printf("# %.2f times the memory, met in %.1f %%\n", found.factor, met / 100.0);
-		ok(met > 5800 && met < 7400, what);
+		okf(met > 5800 && met < 7400, "\"%s\" is met in about two of three cases", targets[i]);
 	}
 }
 
@@ -409,6 +400,5 @@ main(void)
 	choose_splits();
 	wait_for_the_best();
 	over_hours();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -53,6 +53,13 @@ test_lines(void)
 	fclose(file);
 }
 
+static void
+is_cache(const PbpServerMemory *server, int64_t bytes, const char *what)
+{
+	read_as(server);
+	is(memory.cache_bytes, bytes, what);
+}
+
 /* Beyond the usual reserve, which is 2 GB here. */
 static void
 test_needs(void)
@@ -103,15 +110,12 @@ test_machine(void)
 	is_largest(MACHINE_CACHE - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... and the largest size leaves the reserve");
 
 	server.unused_bytes = 300 * MB;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE - 300 * MB, "shared memory that is not used yet will be");
+	is_cache(&server, MACHINE_CACHE - 300 * MB, "shared memory that is not used yet will be");
 
 	server.own_file_bytes = 7 * GB;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE - 3 * GB - 300 * MB, "what other files hold is not the server's");
+	is_cache(&server, MACHINE_CACHE - 3 * GB - 300 * MB, "what other files hold is not the server's");
 	server.own_file_bytes = 0;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE - ACTIVE - 300 * MB, "... but other files hold only pages that were used twice");
+	is_cache(&server, MACHINE_CACHE - ACTIVE - 300 * MB, "... but other files hold only pages that were used twice");
 	is_largest(MACHINE_CACHE - 300 * MB - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... and shared memory may take those");
 
 	server = plain;
@@ -133,12 +137,10 @@ test_machine(void)
 
 	server = plain;
 	server.own_file_bytes = 40 * GB;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE, "no more of the page cache is the server's than there is");
+	is_cache(&server, MACHINE_CACHE, "no more of the page cache is the server's than there is");
 
 	put("/proc/sys/vm/watermark_scale_factor", "1000\n");
-	read_as(&plain);
-	is(memory.cache_bytes, FREE + FILES - 64 * MB - 2 * (TOTAL / 10000 * 1000), "a kernel that keeps more memory free");
+	is_cache(&plain, FREE + FILES - 64 * MB - 2 * (TOTAL / 10000 * 1000), "a kernel that keeps more memory free");
 }
 
 /* The group holds 2 GB of files, 1.5 GB of them used more than once. */
@@ -150,26 +152,20 @@ test_growing_cache(void)
 	put_v2("max", "4294967296");
 	server.own_file_bytes = GB / 2;
 	server.all_file_bytes = GB / 2;
-	read_as(&server);
-	is(memory.cache_bytes, 3 * GB, "what the cache of a group grew by since files were counted is the server's");
+	is_cache(&server, 3 * GB, "what the cache of a group grew by since files were counted is the server's");
 	put_v2_group("/sys/fs/cgroup/db/main", "4294967296", 7 * GB / 2, 5 * GB / 2, 512 * MB);
-	read_as(&server);
-	is(memory.cache_bytes, 3 * GB, "... however much that is");
+	is_cache(&server, 3 * GB, "... however much that is");
 	server.all_file_bytes = GB;
-	read_as(&server);
-	is(memory.cache_bytes, 5 * GB / 2, "... and what others held then is still theirs");
+	is_cache(&server, 5 * GB / 2, "... and what others held then is still theirs");
 	put_v2_group("/sys/fs/cgroup/db/main", "4294967296", 5 * GB / 2, 3 * GB / 4, 512 * MB);
-	read_as(&server);
-	is(memory.cache_bytes, 7 * GB / 4, "... also when the cache has become smaller");
+	is_cache(&server, 7 * GB / 4, "... also when the cache has become smaller");
 
 	put_machine();
 	server.own_file_bytes = 4 * GB;
 	server.all_file_bytes = 5 * GB;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE - GB, "without groups, it is what the cache of the machine grew by");
+	is_cache(&server, MACHINE_CACHE - GB, "without groups, it is what the cache of the machine grew by");
 	server.all_file_bytes = PBP_UNKNOWN;
-	read_as(&server);
-	is(memory.cache_bytes, MACHINE_CACHE - ACTIVE, "... and where that is unknown, it grew by nothing");
+	is_cache(&server, MACHINE_CACHE - ACTIVE, "... and where that is unknown, it grew by nothing");
 	remove_tree();
 	is(pbp_file_bytes(tree), PBP_UNKNOWN, "without /proc, the size of the cache is unknown");
 }
@@ -179,8 +175,7 @@ test_strict_overcommit(void)
 {
 	put_machine();
 	put("/proc/sys/vm/overcommit_memory", "2\n");
-	read_as(&plain);
-	is(memory.cache_bytes, MACHINE_CACHE, "strict overcommit does not limit the page cache");
+	is_cache(&plain, MACHINE_CACHE, "strict overcommit does not limit the page cache");
 	put("/proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1048576 kB\nActive(file): 10485760 kB\n"
 		"Inactive(file): 0 kB\nAnonPages: 2097152 kB\nCommitLimit: 8388608 kB\nCommitted_AS: 4194304 kB\n");
 	read_as(&plain);
