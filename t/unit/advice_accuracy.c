@@ -32,9 +32,8 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 		for (int j = 0; j < SAMPLES; j++)
 		{
 			PbpAdviceRow row = row_of(run.advice[j], i);
-			double		error;
+			double		error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.ratio.value - truth) : INFINITY;
 
-			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.ratio.value - truth) : INFINITY;
 			worst = fmax(worst, error);
 			nknown += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
 			covered += i != TODAY && error <= row.ratio.error;

@@ -276,28 +276,19 @@ watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes)
 PbpAdviceRow
 row_of(const PbpAdvice *advice, int i)
 {
-	PbpAdviceRow row;
-
-	row = pbp_advice_row(advice, i);
-	return row;
+	return pbp_advice_row(advice, i);
 }
 
 PbpAdviceStorageRow
 storage_row_of(const PbpAdvice *advice, int i)
 {
-	PbpAdviceStorageRow row;
-
-	row = pbp_advice_storage_row(advice, i);
-	return row;
+	return pbp_advice_storage_row(advice, i);
 }
 
 PbpAdviceTotals
 totals_of(const PbpAdvice *advice)
 {
-	PbpAdviceTotals totals;
-
-	totals = pbp_advice_totals(advice);
-	return totals;
+	return pbp_advice_totals(advice);
 }
 
 /* Of these sizes' miss ratios in the first sample; INFINITY: one is unknown. */
@@ -354,11 +345,7 @@ count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason)
 	int			found = 0;
 
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
-	{
-		PbpAdviceRow row = row_of(advice, i);
-
-		found += row.reason == reason;
-	}
+		found += row_of(advice, i).reason == reason;
 	return found;
 }
 

@@ -43,9 +43,7 @@ end_of_night(Bench *bench)
 static double
 miss_ratio_of(const Bench *bench, int size)
 {
-	PbpAdviceRow row = row_of(bench->run.advice[0], size);
-
-	return row.ratio.value;
+	return row_of(bench->run.advice[0], size).ratio.value;
 }
 
 /* By day, one access in 200 is to another page than those of half a pool. */

@@ -17,10 +17,7 @@
 static PbpPolicyRow
 policy_row(const PbpAdvice *advice, int policy, int size)
 {
-	PbpPolicyRow row;
-
-	row = pbp_advice_policy_row(advice, policy, size);
-	return row;
+	return pbp_advice_policy_row(advice, policy, size);
 }
 
 static void
@@ -229,9 +226,8 @@ begin_late(void)
 	pbp_advice_watch_policies(bench.run.advice[0], NULL, 0);
 	bench_run(&bench, 1, true);
 	bench_run(&other, 1, true);
-	row = row_of(bench.run.advice[0], PBP_ADVICE_DOUBLE);
-	row_of_other = row_of(other.run.advice[0], PBP_ADVICE_DOUBLE);
-	ok(row.ratio.value == row_of_other.ratio.value, "and once they are forgotten");
+	ok(row_of(bench.run.advice[0], PBP_ADVICE_DOUBLE).ratio.value == row_of(other.run.advice[0], PBP_ADVICE_DOUBLE).ratio.value,
+	   "and once they are forgotten");
 	bench_finish(&bench);
 	bench_finish(&other);
 }
