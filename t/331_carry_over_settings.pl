@@ -94,6 +94,7 @@ for my $phase ('waits', 'saves', 'restores')
 		becomes_true($node, q{carry_over = 'saving' FROM pgbufprobe_status()}, 'a slow save');
 	}
 	my ($pid) = split /\n/, ask($node, "SELECT pid $carry_worker ORDER BY backend_start DESC");
+	ok(wait_for { !grep { m{/(?:base|global|pg_tblspc)\b} && -d } open_files($pid) }, 'a slow save: no folder is open while it sleeps') if $phase eq 'saves';
 	kill 'KILL', $pid;
 	ok(poll_through_crash($node, "SELECT count(*) > 0 $carry_worker AND pid <> $pid"), "the worker is killed while it $phase: the server recovers");
 	set($node, carry_over_rate => '0', carry_over_interval => '0', max_cpu_fraction => '1');
