@@ -212,7 +212,7 @@ is_deeply(catalog($fresh), $expected, 'created again: as before');
 # ---------------------------------------------------------------------------
 # Dumped and restored, with what somebody has built on it and granted
 
-my $dump = "${PostgreSQL::Test::Utils::tmp_check}/dump";
+my $dump = temp_path('dump');
 my $dumped = database(
 	'dumped', qq{
 	CREATE SCHEMA probes;

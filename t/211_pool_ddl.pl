@@ -33,6 +33,7 @@ is( ask($node, q(
 
 # Nor does it wait for one.
 my $session = $node->background_psql('postgres');
+$session->set_query_timer_restart;
 $session->query_safe('BEGIN; LOCK TABLE kept IN ACCESS EXCLUSIVE MODE;');
 is( ask($node, q(
 		SET lock_timeout = '10 s';

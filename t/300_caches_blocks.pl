@@ -22,6 +22,8 @@ ask($node, one_row_a_page('pages', $nblocks));
 $node->restart;
 
 my $session = $node->background_psql('postgres');
+# Not all that it is asked together has to be done within the timeout.
+$session->set_query_timer_restart;
 my ($file) = segment_files($node, $session, 'pages', 'main');
 my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::integer});
 my $npages = length cached_pages($file);

@@ -74,6 +74,8 @@ ask($node, 'CREATE EXTENSION pg_buffercache', 'other')
 $node->restart;
 
 my $session = $node->background_psql('postgres');
+# Not all that it is asked together has to be done within the timeout.
+$session->set_query_timer_restart;
 my $toast =
   $session->query_safe(q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'kept_toasted'::regclass});
 my @fork_names = ('main', 'fsm', 'vm', 'init');

@@ -53,6 +53,7 @@ sub judged { return wrong_rows(@_, 'count(*), ') }
 
 # By OID: a name is looked up before, which may wait.
 my $session = $node->background_psql('postgres');
+$session->set_query_timer_restart;
 my $kept = $session->query_safe(q{SELECT 'kept'::regclass::oid});
 
 $session->query_safe('BEGIN; LOCK TABLE kept IN ACCESS EXCLUSIVE MODE');

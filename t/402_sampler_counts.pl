@@ -49,6 +49,7 @@ ask($node, 'VACUUM pages');
 ask($node, 'CHECKPOINT');
 set($node, history_interval => '1h');
 my $session = $node->background_psql('postgres', on_error_stop => 1);
+$session->set_query_timer_restart;
 my ($is_unknown, $others, $is_known);
 # A worker that had to wait for a processor meanwhile has lost what it knew, and may not have seen a pass of the hand since.
 for (1 .. 5)

@@ -128,7 +128,7 @@ SKIP:
 }
 
 # or the worker might not notice that it was off
-save_history($node, sampler => 'off');
+ok(save_history($node, sampler => 'off'), 'sampler off: what was learned until then is saved');
 becomes_true($node, "cpu_fraction IS NULL FROM pgbufprobe_status()", 'sampler off: no samples count');
 set($node, sampler => 'on');
 becomes_true($node, 'count(*) > 0 FROM pgbufprobe_history() WHERE seconds IS NULL AND taken_at = (SELECT max(taken_at) FROM pgbufprobe_history())',

@@ -187,9 +187,11 @@ $node->append_conf('postgresql.conf', 'restart_after_crash = on');
 save_history($node);
 my $victim = start_psql($node, 'victim', '-c', 'SELECT pg_backend_pid()', '-c', 'SELECT pg_sleep(600)');
 ok(wait_for { $victim->{run}->pump_nb; $victim->{out} =~ /^(\d+)$/m }, 'a session waits');
-$victim->{out} =~ /^(\d+)$/m and kill 'KILL', $1;
+my ($killed) = $victim->{out} =~ /^(\d+)$/m;
+kill 'KILL', $killed;
 $victim->{run}->kill_kill;
-ok(poll_through_crash($node, "SELECT coalesce(min(taken_at) <= '$newest', false) FROM pgbufprobe_history()"),
+ok( poll_through_crash($node, qq{SELECT coalesce(min(taken_at) <= '$newest', false) FROM pgbufprobe_history()
+		 WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $killed)}),
 	'a session was killed: the history is back');
 same_advice($advice, advice($node), 'a session was killed');
 await_samples($node, 2);

@@ -7,7 +7,7 @@ use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $dump = "${PostgreSQL::Test::Utils::tmp_check}/dump";
+my $dump = temp_path('dump');
 
 # What a role needs to take and compare snapshots.
 my $needed = join ', ', map { "pgbufprobe_$_" } qw(snapshot snapshot_diff clock usagecount_histogram relations);

@@ -120,7 +120,7 @@ is(stop(), $has_stopped, 'stopped while it waits to be restarted');
 ok(!-e $segment, 'its memory is free');
 is(start(), $runs, 'started again at once');
 is(ask($node, "SELECT count(*) $worker"), 1, 'there is one worker');
-cmp_ok(ask($node, "SELECT $samples"), '>', 2, 'with the history of the file');
+becomes_true($node, "$samples > 2", 'with the history of the file');
 # That of before would come back after five seconds, and end.
 my $from = -s $node->logfile;
 is(ask($node, "SELECT count(*) $worker AND pg_sleep(6) IS NOT NULL"), 1, 'and still one when the other would be back');
@@ -137,10 +137,12 @@ $session->quit;
 
 ask($node, 'SELECT pgbufprobe_stop()');
 start();
-ok(ask($node, "SELECT $samples") > 0, 'what was saved comes back');
+becomes_true($node, "$samples > 0", 'what was saved comes back');
 $from = -s $node->logfile;
-kill 'KILL', ask($node, 'SELECT pid FROM pg_stat_activity WHERE backend_type = \'background writer\'');
-ok(poll_through_crash($node, "SELECT $running"), 'a crash of the server: it runs again');
+my $killed = ask($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
+kill 'KILL', $killed;
+ok(poll_through_crash($node, "SELECT $running WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $killed)"),
+	'a crash of the server: it runs again');
 ok(poll_through_crash($node, "SELECT $samples > 2"), 'with the history of the file');
 
 # ---------------------------------------------------------------------------

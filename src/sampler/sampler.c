@@ -438,10 +438,11 @@ static void
 wait_while_off(Sampler *sampler)
 {
 	pbp_announce_sample(0);
-	save_if_due(sampler);
 	while (!pbp_sampler_on)
 	{
-		pbp_worker_wait(-1);
+		save_if_due(sampler);
+		/* what has changed is saved soon, and nothing else happens */
+		pbp_worker_wait(sampler->save_ns > sampler->may_save_ns ? -1 : SAVE_SOON_NS / 1000000);
 		check_interrupts(sampler);
 		(void) reload_settings(sampler);
 		MemoryContextReset(CurrentMemoryContext);
