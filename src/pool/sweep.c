@@ -99,11 +99,18 @@ pbp_has_evicted(void)
 	return pbp_ticks(pbp_read_clock()) > (PBP_HAS_FREE_LIST ? 0 : NBuffers);
 }
 
-/* Correct even if the server's 32-bit counter of passes has wrapped around. */
+/*
+ * Correct even if the server's 32-bit counter of passes has wrapped around.
+ *
+ * 0 if the hand seems to be behind: a process that has yet to count a pass may
+ * be interrupted for so long that the hand of a small pool passes once more.
+ */
 int64
 pbp_ticks_between(PbpClock from, PbpClock to)
 {
-	return (int64) (uint32) (to.passes - from.passes) * NBuffers + (to.hand - from.hand);
+	int64		passes = (int32) (to.passes - from.passes);
+
+	return Max(passes * NBuffers + (to.hand - from.hand), 0);
 }
 
 /* Measures the speed of the clock hand, for at least this long. */
@@ -291,9 +298,9 @@ replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 /* ---- live ---- */
 
 /*
- * A victim without a tag came from the free list, unless the hand has just
- * passed it.  If other sessions move the hand too, this is uncertain, and the
- * answer is yes: an additional free buffer on the list does no harm.
+ * If the hand has not moved, the victim came from the free list.  If it has,
+ * maybe only for other sessions, one without a tag did so too, unless the hand
+ * has just passed it or this run has held it before.
  */
 static bool
 came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
@@ -301,8 +308,25 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 {
 	int			id = desc->buf_id;
 
-	return PBP_HAS_FREE_LIST && !(state & BM_TAG_VALID) && !held->is_held[id] &&
-		(pbp_ticks_between(before, after) == 0 || (after.hand + NBuffers - 1) % NBuffers != id);
+	if (!PBP_HAS_FREE_LIST)
+		return false;
+	if (pbp_ticks_between(before, after) == 0)
+		return true;
+	return !(state & BM_TAG_VALID) && !held->is_held[id] &&
+		(after.hand + NBuffers - 1) % NBuffers != id;
+}
+
+/*
+ * A used buffer need not go back to the list.  Nor twice one that another
+ * session used and freed meanwhile.  An additional free buffer does no harm.
+ */
+static void
+hold_free_buffer(HeldBuffers *held, const BufferDesc *desc, PbpBufState state)
+{
+	if (state & BM_TAG_VALID || held->is_held[desc->buf_id])
+		return;
+	held->buf_ids[held->nheld++] = desc->buf_id;
+	held->is_held[desc->buf_id] = true;
 }
 
 /*
@@ -354,8 +378,7 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 
 	if (came_from_free_list(held, desc, state, before, after))
 	{
-		held->buf_ids[held->nheld++] = desc->buf_id;
-		held->is_held[desc->buf_id] = true;
+		hold_free_buffer(held, desc, state);
 		cost->from_freelist++;
 	}
 	else

@@ -96,11 +96,14 @@ static void
 read_clock(Sampler *sampler)
 {
 	PbpClock	clock = pbp_read_clock();
+	int64		ticks = pbp_ticks_between(sampler->clock, clock);
 	PbpMoment  *now = &sampler->pace.now;
 
 	now->ns = pbp_now_ns();
 	now->cpu_ns = pbp_cpu_now_ns();
-	now->ticks += pbp_ticks_between(sampler->clock, clock);
+	if (ticks == 0)
+		return;
+	now->ticks += ticks;
 	sampler->clock = clock;
 }
 
