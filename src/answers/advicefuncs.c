@@ -17,10 +17,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 
-#define ADVICE_COLS			15
-#define WORKING_SET_COLS	5
-#define RELATIONS_COLS		16
-
 /* of the reads of a relation: a change below that is none, and hidden by an error above both */
 #define SMALL_CHANGE		0.1
 
@@ -106,10 +102,7 @@ emit_advice(FunctionCallInfo fcinfo, const AdviceOfSize *advice)
 	add_text(&row, knows_fit ? fit_names[advice->fit] : NULL);
 	add_text(&row, advice->mark);
 	if (unknown != NULL)
-	{
-		add_nulls(&row, ADVICE_COLS - 1);
-		add_text(&row, join_notes(origin_of_report(report), unknown));
-	}
+		emit_unknown(fcinfo, &row, join_notes(origin_of_report(report), unknown));
 	else
 	{
 		add_interval(&row, advice->misses.ratio.value, advice->misses.ratio.error, 1);
@@ -117,8 +110,8 @@ emit_advice(FunctionCallInfo fcinfo, const AdviceOfSize *advice)
 		add_interval(&row, waiting.value, waiting.error, INFINITY);
 		add_text(&row, note_of(advice, pbp_share_of_scans(&input, storage, waiting.value),
 								  !isnan(waiting.value)));
+		emit_row(fcinfo, &row);
 	}
-	emit_row(fcinfo, &row, ADVICE_COLS);
 }
 
 /* The knee of storage reads if today's are known, else that of misses. */
@@ -259,9 +252,7 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 		Row			row = {0};
 
 		add_datum(&row, Int32GetDatum(pbp_window_seconds(i) / 60));
-		if (note != NULL)
-			add_nulls(&row, WORKING_SET_COLS - 1);
-		else
+		if (note == NULL)
 		{
 			add_bytes_in_use(&row, window->pages, window->error);
 			if (window->hidden > Max(window->pages, window->error))
@@ -269,8 +260,7 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 								"so %s more may be in use",
 								pretty_size((int64) rint(window->hidden)));
 		}
-		add_text(&row, join_notes(origin_of_report(report), note));
-		emit_row(fcinfo, &row, WORKING_SET_COLS);
+		emit_unknown(fcinfo, &row, join_notes(origin_of_report(report), note));
 	}
 	return (Datum) 0;
 }
@@ -331,11 +321,11 @@ emit_relation(FunctionCallInfo fcinfo, const void *item, void *arg)
 	Row			row = {0};
 
 	if (relation->others)
-		add_nulls(&row, STORAGE_COLS);
+		add_nulls(&row, 4);
 	else
 	{
 		add_storage(&row, &locator, (ForkNumber) key->fork);
-		name = row.nulls[STORAGE_COLS - 1] ? missing_name(key) : NULL;
+		name = row.nulls[row.ncols - 1] ? missing_name(key) : NULL;
 		if (is_small(relation->saved, relation->loads) &&
 			is_small(relation->added, relation->loads))
 			meaning = "neither size changes its reads much: "
@@ -353,7 +343,7 @@ emit_relation(FunctionCallInfo fcinfo, const void *item, void *arg)
 		"working set: no use shows, but usage counts at the maximum hide uses" : NULL,
 		question->unknown == NULL || relation == report->relations.rows ? question->unknown :
 		"for what is unknown of all relations, see the first row"));
-	emit_row(fcinfo, &row, RELATIONS_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -380,9 +370,7 @@ pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 		Row			row = {0};
 
 		InitMaterializedSRF(fcinfo, 0);
-		add_nulls(&row, RELATIONS_COLS - 1);
-		add_text(&row, missing);
-		emit_row(fcinfo, &row, RELATIONS_COLS);
+		emit_unknown(fcinfo, &row, missing);
 	}
 	else
 	{

@@ -19,8 +19,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 
-#define CHECKUP_COLS		5
-
 /* how long to watch the clock hand if there is no history */
 #define WATCHED_MS			1000
 
@@ -448,7 +446,7 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 		add_text(&row, answer.text);
 		add_text(&row, answer.action);
 		add_text(&row, answer.detail);
-		emit_row(fcinfo, &row, CHECKUP_COLS);
+		emit_row(fcinfo, &row);
 	}
 	return (Datum) 0;
 }

@@ -21,8 +21,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 
-#define VERDICT_COLS		13
-
 /* Share of block accesses that half the pool may add where it is enough. */
 #define ADDED_ACCESSES		0.001
 
@@ -582,5 +580,5 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	add_text(&row, missing ? missing :
 			 join_notes(origin_of_report(report), decision->basis == PBP_BY_HOURS ? NULL :
 						caveat_of_advice(report)));
-	return row_datum(fcinfo, &row, VERDICT_COLS);
+	return row_datum(fcinfo, &row);
 }

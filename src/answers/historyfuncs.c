@@ -21,11 +21,6 @@
 
 #include "answers/answers.h"
 
-#define HISTORY_COLS		19
-#define HOURS_COLS			10
-#define PREDICTIONS_COLS	13
-#define RELATIONS_COLS		11
-
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 PG_FUNCTION_INFO_V1(pgbufprobe_hours);
@@ -132,7 +127,7 @@ emit_sample(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_un
 	add_scans(&row, sample);
 	add_top_reads(&row, sample->top_reads);
 	add_evicted(&row, &sample->evicted);
-	emit_row(fcinfo, &row, HISTORY_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -178,7 +173,7 @@ emit_hour(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute_unus
 	add_rounded(&row, best < 0 ? NAN :
 				pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
 	add_difference(&row, -waiting.change, waiting.change_error);
-	emit_row(fcinfo, &row, HOURS_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -267,7 +262,7 @@ emit_prediction(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribut
 	add_value(&row, prediction->state >= PBP_PREDICTION_HELD,
 			  BoolGetDatum(prediction->state == PBP_PREDICTION_HELD));
 	add_text(&row, note_of(prediction));
-	emit_row(fcinfo, &row, PREDICTIONS_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -314,7 +309,7 @@ emit_relation(FunctionCallInfo fcinfo, const void *item, void *arg)
 	add_quotient(&row, (double) usage_sum, (double) count->buffers);
 	add_datum(&row, usagecounts_array(count->usage));
 	add_quotient(&row, count->stay * recent->seconds, recent->ticks);
-	emit_row(fcinfo, &row, RELATIONS_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum

@@ -18,9 +18,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 
-#define CONSUMERS_COLS		5
-#define MEMORY_COLS			11
-
 /* Less memory than this share of today's is worth a word if it is no worse. */
 #define MUCH_LESS			0.67
 
@@ -185,7 +182,7 @@ emit_consumer(FunctionCallInfo fcinfo, const MemoryNeed *need, PbpConsumer consu
 							  "the kernel does not report its memory" :
 							  "pgbufprobe.os_cache is off",
 							  unknown && is_kernels ? NULL : note_of(need, consumer)));
-	emit_row(fcinfo, &row, CONSUMERS_COLS);
+	emit_row(fcinfo, &row);
 }
 
 /* Bounded: at most 64 processes are read, and 256 pages of the pool. */
@@ -388,7 +385,7 @@ emit_total(FunctionCallInfo fcinfo, const MemoryNeed *need, const PbpTotal *tota
 	add_text(&row, !known ? note :
 			 join_notes(note, note_of_times(need, total),
 						need->input.hours ? NULL : caveat_of_advice(need->report)));
-	emit_row(fcinfo, &row, MEMORY_COLS);
+	emit_row(fcinfo, &row);
 }
 
 /* What meets the target, if there is one, has a row of its own between two totals, or is one. */
@@ -460,9 +457,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 		add_count(&row, (int64) NBuffers * BLCKSZ);
 		add_null(&row);
 		add_text(&row, "today");
-		add_nulls(&row, MEMORY_COLS - 1);
-		add_text(&row, need->unknown);
-		emit_row(fcinfo, &row, MEMORY_COLS);
+		emit_unknown(fcinfo, &row, need->unknown);
 	}
 	return (Datum) 0;
 }

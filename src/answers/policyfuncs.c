@@ -12,8 +12,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 
-#define POLICIES_COLS		12
-
 PG_FUNCTION_INFO_V1(pgbufprobe_policies);
 
 #define TODAY				"clock " CppAsString2(BM_MAX_USAGE_COUNT)
@@ -82,10 +80,7 @@ emit_policy(FunctionCallInfo fcinfo, const PbpAdviceReport *report, int policy, 
 	add_number(&row, pbp_advice_factor(pbp_size_of_policies(size)));
 	add_text(&row, policy_names[policy]);
 	if (unknown != NULL)
-	{
-		add_nulls(&row, POLICIES_COLS - 1);
-		add_text(&row, unknown);
-	}
+		emit_unknown(fcinfo, &row, unknown);
 	else
 	{
 		PbpFigure	saved = saved_ms(report, policy_row, policy, size);
@@ -103,8 +98,8 @@ emit_policy(FunctionCallInfo fcinfo, const PbpAdviceReport *report, int policy, 
 			NULL,
 			isnan(saved.value) ?
 			"the time is unknown; see the notes of pgbufprobe_advice()" : NULL));
+		emit_row(fcinfo, &row);
 	}
-	emit_row(fcinfo, &row, POLICIES_COLS);
 }
 
 Datum

@@ -26,9 +26,6 @@
 #include "base/settings.h"
 #include "carry/carry.h"
 
-#define STATUS_COLS			20
-#define SAMPLER_COLS		16
-
 /* how long those who ask wait for a preloaded sampler, and how often any state is asked for */
 #define STARTS_WITHIN_MS	5000
 #define POLL_MS				10
@@ -254,7 +251,7 @@ add_restore(Row *row, const PbpCarryProgress *progress)
 	int64		remaining = progress->blocks - progress->done;
 
 	if (progress->begun_ns == 0)
-		add_nulls(row, row->ncols + 2);
+		add_nulls(row, 2);
 	else if (remaining == 0)
 	{
 		add_number(row, 1);
@@ -315,11 +312,11 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 		add_number(&row, report->missed_loads);
 	}
 	else
-		add_nulls(&row, SAMPLER_COLS);
+		add_nulls(&row, 12);
 	add_text(&row, phase_of(&header, &progress));
 	add_restore(&row, &progress);
 	add_time(&row, progress.saved_at);
-	return row_datum(fcinfo, &row, STATUS_COLS);
+	return row_datum(fcinfo, &row);
 }
 
 /* ---- whom to ask ---- */

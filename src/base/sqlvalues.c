@@ -148,11 +148,10 @@ add_null(Row *row)
 	add_value(row, false, (Datum) 0);
 }
 
-/* Up to the column of this number. */
 void
-add_nulls(Row *row, int ncols)
+add_nulls(Row *row, int count)
 {
-	while (row->ncols < ncols)
+	while (count-- > 0)
 		add_null(row);
 }
 
@@ -294,25 +293,32 @@ check_columns(const Row *row, TupleDesc tupdesc)
 }
 
 void
-emit_row(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+emit_row(FunctionCallInfo fcinfo, Row *row)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	CHECK_FOR_INTERRUPTS();
-	Assert(row->ncols == ncols);
 	check_columns(row, rsinfo->setDesc);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
 }
 
+/* Columns that it lacks are unknown, and the last says why. */
+void
+emit_unknown(FunctionCallInfo fcinfo, Row *row, const char *why)
+{
+	add_nulls(row, ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc->natts - 1 - row->ncols);
+	add_text(row, why);
+	emit_row(fcinfo, row);
+}
+
 /* The only row of a function that returns no set. */
 Datum
-row_datum(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+row_datum(FunctionCallInfo fcinfo, Row *row)
 {
 	TupleDesc	tupdesc;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	Assert(row->ncols == ncols);
 	check_columns(row, tupdesc);
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
 }

@@ -35,9 +35,6 @@ extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
 
 #define MAX_COLS			24
 
-/* Columns of add_storage(). */
-#define STORAGE_COLS		4
-
 /* One row under construction. */
 typedef struct Row
 {
@@ -52,7 +49,7 @@ typedef struct Row
 typedef void (*RowEmitter) (FunctionCallInfo fcinfo, const void *item, void *arg);
 
 extern void add_null(Row *row);
-extern void add_nulls(Row *row, int ncols);
+extern void add_nulls(Row *row, int count);
 extern void add_value(Row *row, bool known, Datum value);
 extern void add_count(Row *row, int64 count);
 extern void add_known_count(Row *row, bool known, int64 count);
@@ -68,8 +65,9 @@ extern void add_text(Row *row, const char *text);
 extern void add_time(Row *row, TimestampTz time);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
 extern Datum usagecounts_array(const int64 *usage);
-extern Datum row_datum(FunctionCallInfo fcinfo, Row *row, int ncols);
-extern void emit_row(FunctionCallInfo fcinfo, Row *row, int ncols);
+extern Datum row_datum(FunctionCallInfo fcinfo, Row *row);
+extern void emit_row(FunctionCallInfo fcinfo, Row *row);
+extern void emit_unknown(FunctionCallInfo fcinfo, Row *row, const char *why);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
 

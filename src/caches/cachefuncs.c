@@ -27,12 +27,6 @@
 #define MAX_SAMPLES			1000000
 #define MAX_ATTEMPTS		3	/* to read a relation that others rewrite */
 
-#define OS_CACHE_COLS		4
-#define RESIDENCY_COLS		9
-#define READ_COST_COLS		5
-#define CACHE_MAP_COLS		3
-#define CACHE_RESTORE_COLS	4
-
 PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
 PG_FUNCTION_INFO_V1(pgbufprobe_residency);
 PG_FUNCTION_INFO_V1(pgbufprobe_os_advise);
@@ -251,7 +245,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 			add_known_count(&row, cached >= 0, cached * pbp_os_page_bytes());
 			/* NULL: none was used */
 			add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
-			emit_row(fcinfo, &row, OS_CACHE_COLS);
+			emit_row(fcinfo, &row);
 		}
 	} while (must_repeat(&relation, fork, found, &attempts));
 	report_reason(trust, relid, 0);
@@ -331,8 +325,8 @@ emit_residency(FunctionCallInfo fcinfo, const void *item, void *arg pg_attribute
 					pbp_estimate_error(found->nread, found->blocks, found->both), found->blocks);
 	}
 	else
-		add_nulls(&row, RESIDENCY_COLS);
-	emit_row(fcinfo, &row, RESIDENCY_COLS);
+		add_nulls(&row, 4);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -392,7 +386,7 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 		add_text(&row, tier_names[i]);
 		add_count(&row, tiers[i].count);
 		add_latency(&row, &tiers[i]);
-		emit_row(fcinfo, &row, READ_COST_COLS);
+		emit_row(fcinfo, &row);
 	}
 	report_reason(trust, relid, 0);
 	return (Datum) 0;
@@ -442,7 +436,7 @@ emit_maps(FunctionCallInfo fcinfo, const void *item, void *arg)
 		add_text(&row, forkNames[fork]);
 		/* a bytea has the form of a text */
 		add_datum(&row, PointerGetDatum(cstring_to_text_with_len(map.bytes.data, map.bytes.len)));
-		emit_row(fcinfo, &row, CACHE_MAP_COLS);
+		emit_row(fcinfo, &row);
 	}
 }
 
@@ -570,5 +564,5 @@ pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
 	add_count(&row, counts.present);
 	add_count(&row, counts.read);
 	add_count(&row, counts.skipped);
-	PG_RETURN_DATUM(row_datum(fcinfo, &row, CACHE_RESTORE_COLS));
+	PG_RETURN_DATUM(row_datum(fcinfo, &row));
 }

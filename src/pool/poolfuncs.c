@@ -26,11 +26,6 @@
 #define MAX_PASSES			20
 #define SMALL_TOTAL			INT64CONST(100000000)
 
-#define HISTOGRAM_COLS		5
-#define CLOCK_COLS			8
-#define SWEEP_COST_COLS		8
-#define SCAN_COST_COLS		4
-
 PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
 PG_FUNCTION_INFO_V1(pgbufprobe_clock);
 PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
@@ -47,7 +42,7 @@ emit_buffer_count(FunctionCallInfo fcinfo, int usage, const PbpBufferCount *coun
 	add_counted(&row, count->buffers, pbp_estimate_error(nread, NBuffers, count->buffers),
 				NBuffers);
 	add_count(&row, count->dirty);
-	emit_row(fcinfo, &row, HISTOGRAM_COLS);
+	emit_row(fcinfo, &row);
 }
 
 Datum
@@ -93,7 +88,7 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	add_quotient(&row, rate.ticks,
 				 watches ? (double) (published.allocations - from_allocations) : 0);
 	add_quotient(&row, NBuffers * rate.seconds, rate.ticks);
-	return row_datum(fcinfo, &row, CLOCK_COLS);
+	return row_datum(fcinfo, &row);
 }
 
 /* ---- the cost of its work ---- */
@@ -182,7 +177,7 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 		add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, (double) cost->inspected);
 		add_count(&row, cost->from_freelist);
 		add_count(&row, cost->dirty_victims);
-		emit_row(fcinfo, &row, SWEEP_COST_COLS);
+		emit_row(fcinfo, &row);
 	}
 	return (Datum) 0;
 }
@@ -207,7 +202,7 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		add_number(&row, cost.min_ms);
 		add_number(&row, cost.max_ms);
 		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
-		emit_row(fcinfo, &row, SCAN_COST_COLS);
+		emit_row(fcinfo, &row);
 	}
 	return (Datum) 0;
 }

@@ -19,8 +19,6 @@
 #include "base/sqlvalues.h"
 #include "pool/pool.h"
 
-#define SNAPSHOT_DIFF_COLS	8
-
 #define FORMAT				1
 
 /* forks of relations that a snapshot names; it has the sum of all others */
@@ -317,7 +315,7 @@ emit_change(FunctionCallInfo fcinfo, const Change *change, int usagecount, doubl
 	for (int i = 0; i < 2; i++)
 		add_known_count(&row, change->counts[i].known, change->counts[i].dirty);
 	add_value(&row, !isnan(passes), Float8GetDatum(rint(passes * 1e6) / 1e6));
-	emit_row(fcinfo, &row, SNAPSHOT_DIFF_COLS);
+	emit_row(fcinfo, &row);
 }
 
 /* A snapshot omits only the smallest relations, so an unknown count is ordered like 0. */
