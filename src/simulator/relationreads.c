@@ -142,6 +142,8 @@ evict_relations(Advice *advice)
 		victims[least] = true;
 		pbp_add_doubles(&relations->records[0].counters, &relations->records[least].counters,
 						sizeof(RelationCounters));
+		relations->npages[0] += relations->npages[least];
+		relations->npages[least] = 0;
 		relations->records[least] = (RelationRecord) {0};
 		relations->nused--;
 	}

@@ -67,6 +67,7 @@ count_reads(Kind kind, double factor, int64_t accesses, double *reads)
 static void
 add_up(const PbpAdvice *advice, const char *what)
 {
+	const PbpWindow *window = &report.windows[PBP_WINDOW_OF_RELATIONS];
 	PbpAdviceTotals totals;
 	PbpAdviceRow half;
 	PbpAdviceRow twice;
@@ -74,6 +75,7 @@ add_up(const PbpAdvice *advice, const char *what)
 	double		saved = 0;
 	double		added = 0;
 	double		loads = 0;
+	double		pages = 0;
 
 	pbp_advice_report_relations(advice, &report);
 	totals = totals_of(advice);
@@ -85,6 +87,7 @@ add_up(const PbpAdvice *advice, const char *what)
 		saved += report.rows[i].saved.reads;
 		added += report.rows[i].added.reads;
 		loads += report.rows[i].sampled_loads;
+		pages += report.rows[i].pages;
 	}
 	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", what, report.nrows, saved,
 		   totals.reads - twice.ratio.value * totals.accesses, added, half.ratio.value * totals.accesses - totals.reads);
@@ -93,6 +96,8 @@ add_up(const PbpAdvice *advice, const char *what)
 		"%s: reads saved add up to those of the advice", what);
 	okf(fabs(added - (half.ratio.value * totals.accesses - totals.reads)) < 1e-6 * totals.reads, "%s: so do reads added", what);
 	okf(loads == (double) totals.sampled_loads, "%s: and loads", what);
+	if (window->known)
+		okf(fabs(pages - window->pages) < 1e-6 * pages, "%s: and pages in use", what);
 }
 
 /* How many of the figures are within their errors, and the worst of the rest. */
