@@ -100,7 +100,7 @@ fill_pool() {
 		-D "clients=$clients" -D "rank=$ranks" -D "of=$of" -D "step=$step" -D "width=$width" -f "$work/popular.sql"
 }
 
-# Runs a workload for so many seconds, or ranges, if 0, from one scan to the next.
+# Runs a workload for so many seconds, or ranges, if 0, from one scan to the next. With load_rate, so many transactions a second.
 load() {
 	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql") between=$(($2 * 750 / clients)) until=(-T "$3")
 	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
@@ -109,6 +109,7 @@ load() {
 	# Sessions that wait for storage wait about as long for scans as for lookups.
 	[ "$workload" != scans ] || scripts=(-f "$work/zipf.sql@$((limit * 10))" -f "$work/scan.sql@1")
 	((seconds > 0)) || until=(-t "$between")
+	[ -z "${load_rate:-}" ] || until+=("--rate=$load_rate")
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
 		"${scripts[@]}" "${until[@]}"
 }
