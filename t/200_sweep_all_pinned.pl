@@ -33,19 +33,19 @@ my $pinned = "SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0;\n"
 # Reading a catalog needs a buffer. So all that is called with the pool pinned is called before.
 my $all_once = join '', $pinned, map { sweep(20, $_) } ('current', 'worst', 'live');
 
-# All scenarios with this many buffers pinned: the output, and the errors. The
-# cursors were opened before the savepoint and outlive errors.
+# All scenarios with this many buffers pinned: the output, and the errors. The cursors were opened before the savepoint and
+# outlive errors. The settings are those of a sweep alone: the error that ends it undoes them.
 sub all_sweeps
 {
 	my ($pages, $victims, $settings) = @_;
 	my $sweeps = join '',
-	  map { sweep($victims, $_) . "ROLLBACK TO pinned;\n" } ('current', 'worst', 'live');
+	  map { "$settings;\n" . sweep($victims, $_) . "ROLLBACK TO pinned;\n" } ('current', 'worst', 'live');
 	my ($out, $err) = ('', '');
 
 	# Any of these sweeps would take minutes if nothing stopped it.
 	$node->psql(
 		'postgres',
-		"$all_once BEGIN; SAVEPOINT pinned; ROLLBACK TO pinned; $settings;\n"
+		"$all_once BEGIN; SAVEPOINT pinned; ROLLBACK TO pinned;\n"
 		  . pin_pages($pages)
 		  . "SAVEPOINT pinned;\n$sweeps $pinned ROLLBACK;\n$all_once",
 		stdout => \$out, stderr => \$err, on_error_stop => 0, timeout => 60);
