@@ -105,6 +105,7 @@ for my $phase ('waits', 'saves', 'restores')
 my $pid = ask($node, "SELECT pid $carry_worker");
 ask($node, "SELECT pg_terminate_backend($pid)");
 becomes_true($node, "count(*) = 1 $carry_worker AND pid <> $pid", 'the worker alone ends: another one is started');
+has_begun($node);
 is(progress($node, 'carry_over'), 'done', 'which restores nothing again');
 
 # ---------------------------------------------------------------------------
