@@ -45,7 +45,6 @@ $node->stop;
 
 $node = sampler_node('off', "pgbufprobe.sampler = off\n");
 becomes_true($node, "wait_event_type = 'Extension' $worker", 'off from the start: the worker waits');
-stop_sampler($node);
 is(ask($node, "SELECT $samples"), 0, 'off from the start: no sample was ever taken');
 knows_nothing($node, 'sampler is off', 'off from the start');
 set($node, sampler => 'on');

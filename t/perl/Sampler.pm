@@ -71,7 +71,8 @@ sub stop_sampler
 {
 	my ($node) = @_;
 
-	set($node, sampler => 'off');
+	# It saves before it waits. One that only has to wait for a processor takes no samples either.
+	save_history($node, sampler => 'off');
 	# After five intervals without a sample, the setting is in force.
 	becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) FROM pgbufprobe_history()",
 		'sampler off: no sample is taken any more');
