@@ -98,7 +98,7 @@ for my $call ('open', 'readdir')
 	start_with_faults($node);
 	my $hung = worker_pid($node);
 	ok(wait_for { fault_counts()->{$call}{delayed} > 0 }, "$call() hangs");
-	ok(stop_within($node, 12), "$call() hangs: the server stops");
+	ok(stop_within($node, 60), "$call() hangs: the server stops");
 	ok(!kill(0, $hung), "$call() hangs: and so does the worker");
 	clear_faults();
 	$node->start;
