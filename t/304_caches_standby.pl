@@ -17,6 +17,7 @@ my $standby = init_standby($primary);
 $standby->start;
 
 my $session = $standby->background_psql('postgres');
+$session->set_query_timer_restart;
 my ($file) = segment_files($standby, $session, 'pages', 'main');
 my $npages = length cached_pages($file);
 

@@ -119,6 +119,7 @@ for my $error ('EPERM', 'ENOSYS')
 		my $pages = length cached_pages($file);
 		# The oracle's own calls are not filtered, so it is the server's that are.
 		$session = $node->background_psql('postgres', on_error_stop => 0);
+		$session->set_query_timer_restart;
 		$session->query_safe(q{SELECT count(*) FROM pages WHERE ctid < '(123,0)'});
 		compare_caches(
 			$node, $session, 'pages', 'main', $error,

@@ -17,6 +17,7 @@ ask($node, one_row_a_page('pages', $nblocks) . one_row_a_page('few', 20) . 'VACU
 $node->restart;
 
 my $session = $node->background_psql('postgres');
+$session->set_query_timer_restart;
 my ($file) = segment_files($node, $session, 'pages', 'main');
 my $npages = length cached_pages($file);
 my $pages_per_block = $npages / $nblocks;
