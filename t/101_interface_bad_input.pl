@@ -263,7 +263,8 @@ is(scalar @wrong, 0, 'every error is one of the user, none is internal');
 diag("$sqlstate{$_}: $statements[$_]") for @wrong[ 0 .. ($#wrong < 9 ? $#wrong : 9) ];
 for my $class ('00000', '22023', '22003', '42P01', '42809', '57014', '0A000')
 {
-	cmp_ok($times{$class} // 0, '>', 10, "$class came up often enough");
+	# The rarest fifteen times, unless calls have to wait for a processor until their timeout.
+	cmp_ok($times{$class} // 0, '>', 3, "$class came up often enough");
 }
 
 # A resource that is left is a warning at the end of the transaction.
