@@ -214,13 +214,13 @@ static PbpAdviceCounts
 fresh_counts(Worker *worker, const Memory *memory, double seconds)
 {
 	PbpAdviceCounts counts = {
-		.hits = memory->pool.hits - worker->counted.hits,
+		.accesses = memory->pool.hits + memory->pool.reads - worker->counted.accesses,
 		.reads = memory->pool.reads - worker->counted.reads,
 		.seconds = seconds,
 	};
 
 	pbp_add_doubles(&worker->counted, &counts, sizeof(counts));
-	worker->naccesses += (double) (counts.hits + counts.reads);
+	worker->naccesses += counts.accesses;
 	return counts;
 }
 
@@ -233,7 +233,7 @@ fresh_times(Worker *worker, const Memory *memory, const PbpAdviceCounts *counts)
 	return (SessionTimes)
 	{
 		.seconds = counts->seconds,.reads = counts->reads,.read_ms = ms,
-		.active_ms = ms + WORK_MS * (counts->hits + counts->reads)
+		.active_ms = ms + WORK_MS * counts->accesses
 	};
 }
 
@@ -256,7 +256,7 @@ worker_report(Worker *worker, const Memory *memory, double seconds)
 	SessionTimes fresh = fresh_times(worker, memory, &counts);
 	PbpHourShare share = {
 		.seconds = seconds,
-		.accesses = (double) (counts.hits + counts.reads),
+		.accesses = counts.accesses,
 		.reads = (double) counts.reads,
 		.active_ms = fresh.active_ms,
 		.counted_ms = fresh.active_ms,

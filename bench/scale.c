@@ -303,7 +303,7 @@ run(Sampler *sampler, Pool *truth, uint32_t npages, double passes, int looks_per
 			continue;
 		if (whole)
 			pbp_look_is_incomplete(&sampler->look);
-		look(sampler, &(PbpAdviceCounts) {.hits = pool->hits - before.hits,.reads = pool->reads - before.reads});
+		look(sampler, &(PbpAdviceCounts) {.accesses = pool->hits - before.hits + pool->reads - before.reads,.reads = pool->reads - before.reads});
 		before.hits = pool->hits;
 		before.reads = pool->reads;
 		next_look = pool->ticks + pool->nbuffers / looks_per_pass;

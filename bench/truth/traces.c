@@ -181,8 +181,7 @@ weigh_look(Observer *observer, int sample, double before, const PbpAdviceCounts 
 	const PbpAdvice *advice = observer->run.advice[sample];
 	double	   *weights = observer->weights[sample];
 	double		after = totals_of(advice).accesses;
-	double		counted = (double) (counts->hits + counts->reads) -
-		pbp_advice_accesses_apart(advice, counts);
+	double		counted = counts->accesses - pbp_advice_accesses_apart(advice, counts);
 
 	if (fabs(after - before) <= 1e-9 * after)
 		return 0;

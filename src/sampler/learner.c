@@ -159,7 +159,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	PbpSample  *sample = &learner->interval.sample;
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
-		.accesses = fresh->accesses.hits + fresh->accesses.reads,
+		.accesses = fresh->accesses.accesses,
 		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
 		.reads = fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
@@ -637,7 +637,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 {
 	const PbpAccessCounts *before = &learner->accesses;
 	PbpAdviceCounts counts = {
-		.hits = now->hits - before->hits,
+		.accesses = now->hits - before->hits + now->reads - before->reads,
 		.reads = now->reads - before->reads,
 		.extends = now->extends - before->extends,
 		.ring_reads = now->ring_reads - before->ring_reads,
@@ -653,16 +653,16 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	PbpSessionTime time = pbp_take_session_time(&learner->sessions, before, now);
 
 	/* after a reset of these statistics */
-	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
+	if (now->hits < before->hits || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
 		counts.scan_reuses < 0 || counts.ring_extends < 0)
 		return;
 	if (!PBP_COUNTS_APART)
 	{
 		counts.scan_reads = counts.ring_reads = Min(scanned->reads, counts.reads);
+		counts.scan_hits = Min(scanned->hits, counts.accesses - counts.reads);
 		counts.reads -= counts.scan_reads;
-		counts.scan_hits = Min(scanned->hits, counts.hits);
-		counts.hits -= counts.scan_hits;
+		counts.accesses -= counts.scan_reads + counts.scan_hits;
 	}
 	if (learner->refaults != PBP_UNKNOWN && refaults >= learner->refaults)
 	{
@@ -671,7 +671,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	}
 	pbp_count_reads_beside_scans(&learner->counted, counts.reads + counts.extends);
 	pbp_advice_accesses(learner->advice, &counts);
-	learner->naccesses += counts.hits + counts.reads;
+	learner->naccesses += counts.accesses;
 	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
 	pbp_add_doubles(&learner->fresh.sessions, &time, sizeof(time));
 	pbp_count_session_time(&learner->sessions, &counts, &time);

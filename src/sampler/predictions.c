@@ -158,7 +158,7 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *coun
 	PbpObservation observation = {
 		.buffers = NBuffers,
 		.counts.reads = counts->reads,
-		.counts.accesses = counts->reads + counts->hits,
+		.counts.accesses = counts->accesses,
 		.counts.seconds = counts->seconds,
 		.settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers,
 		.mix = *mix,

@@ -147,7 +147,7 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	add_timed(&times->timed_reads, weight, apart ? counts->reads : 0, time->read_us);
 	add_timed(&times->most_timed, weight, counts->reads, time->read_us);
 	add_timed(&times->timed_scans, weight, counts->scan_reads, time->scan_us);
-	add_timed(&times->timed_writes, weight, counts->hits + counts->reads, time->write_us);
+	add_timed(&times->timed_writes, weight, counts->accesses, time->write_us);
 }
 
 static double

@@ -32,12 +32,12 @@ double
 pbp_moved(const Advice *advice)
 {
 	const Period *lately = pbp_counted_lately(advice);
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	double		difference;
 
-	if (lately->accesses <= 0 || counters->accesses <= 0)
+	if (lately->accesses <= 0 || server->accesses <= 0)
 		return 0;
-	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
+	difference = fabs(lately->reads / lately->accesses - server->reads / server->accesses);
 	return difference > chance_lately(lately) ? difference : 0;
 }
 
@@ -97,7 +97,7 @@ is_light(const Advice *advice, const PbpAdviceCounts *counts)
 	double		share = PBP_QUIET_SHARE * counts->seconds;
 	double		ticks = (double) (advice->look.now.ticks - advice->light.ticks);
 
-	return accesses_of(counts) <= share * usual_pace(advice, counters->load_accesses) &&
+	return counts->accesses <= share * usual_pace(advice, counters->load_accesses) &&
 		ticks <= share * usual_pace(advice, counters->load_ticks);
 }
 
@@ -110,13 +110,13 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 	bool		lightly = is_light(advice, counts);
 
 	light->busy = busy_weight * light->busy +
-		(lightly && accesses_of(counts) > 0 ? 1 - busy_weight : 0);
+		(lightly && counts->accesses > 0 ? 1 - busy_weight : 0);
 	if (!lightly)
 	{
 		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
 		return;
 	}
-	light->accesses = weight * light->accesses + accesses_of(counts);
+	light->accesses = weight * light->accesses + counts->accesses;
 	light->reads = weight * light->reads + counts->reads;
 	light->seconds = weight * light->seconds + counts->seconds;
 	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
@@ -162,7 +162,7 @@ age_by(const Advice *advice, const PbpAdviceCounts *counts)
 
 	if (is_quiet(advice, counts))
 		return age;
-	age += counts->hits / advice->nbuffers / PERIOD_ACCESSES;
+	age += (counts->accesses - counts->reads) / advice->nbuffers / PERIOD_ACCESSES;
 	return all_loads(advice) < LOADS_TO_REMEMBER ? age : age + counts->seconds / PERIOD_SECONDS;
 }
 
@@ -180,36 +180,24 @@ counted_share(const LookState *look)
 static void
 count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 {
-	Counters   *counters = &advice->counters;
-	double		accesses = share * accesses_of(counts);
+	PbpAdviceCounts counted = *counts;
 
-	counters->accesses += accesses;
-	counters->reads += share * counts->reads;
-	counters->extends += share * counts->extends;
-	counters->ring_reads += share * counts->ring_reads;
-	counters->scan_reads += share * counts->scan_reads;
-	counters->scan_hits += share * counts->scan_hits;
-	counters->alone_reads += share * counts->alone_reads;
-	counters->alone_hits += share * counts->alone_hits;
-	counters->scan_skipped += share * counts->scan_skipped;
-	counters->ring_extends += share * counts->ring_extends;
-	counters->seconds += share * counts->seconds;
-	counters->refaults += share * counts->refaults;
-	counters->refault_seconds += share * counts->refault_seconds;
+	scale_counters(&counted, sizeof(counted), share);
+	pbp_add_doubles(&advice->server, &counted, sizeof(counted));
 	for (int i = 0; i < FACTORS; i++)
 	{
-		SizeCounters *size = &counters->sizes[i];
+		SizeCounters *size = &advice->counters.sizes[i];
 
-		*(has_size(advice->refilling, i) ? &size->skipped : &size->accesses) += accesses;
+		*(has_size(advice->refilling, i) ? &size->skipped : &size->accesses) += counted.accesses;
 	}
-	advice->recent.accesses += accesses;
+	advice->recent.accesses += counted.accesses;
 }
 
 void
 pbp_count_look(Advice *advice)
 {
 	const LookState *look = &advice->look;
-	double		accesses = accesses_of(&look->fresh);
+	double		accesses = look->fresh.accesses;
 	double		nresidents = 0;
 
 	for (int i = 0; i < GROUPS; i++)
@@ -245,17 +233,17 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 	if (was_quiet && !advice->light.quiet && is_light(advice, counts))
 		advice->lately = advice->light.lately;
 	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
-	lately->accesses += accesses_of(counts);
+	lately->accesses += counts->accesses;
 	lately->reads += counts->reads;
 }
 
 double
 pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts)
 {
-	const Counters *counters = &advice->counters;
-	double		hits = counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
+	const PbpAdviceCounts *server = &advice->server;
+	double		hits = counts->reads * (server->accesses / fmax(1, server->reads) - 1);
 
-	return advice->light.quiet ? fmax(0, counts->hits - fmax(0, hits)) : 0;
+	return advice->light.quiet ? fmax(0, counts->accesses - counts->reads - fmax(0, hits)) : 0;
 }
 
 /*
@@ -272,7 +260,7 @@ pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts)
 	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
 	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
 	if (advice->light.quiet)
-		counted.hits -= rounded(advice, pbp_advice_accesses_apart(advice, counts));
+		counted.accesses -= rounded(advice, pbp_advice_accesses_apart(advice, counts));
 	pbp_add_doubles(&advice->look.fresh, &counted, sizeof(counted));
 	advice->look.fresh_share = counted_share(&advice->look);
 	count_accesses(advice, &counted, advice->look.fresh_share);
@@ -291,7 +279,7 @@ pbp_confirm_accesses(Advice *advice, bool counts)
 	look->counted = counts;
 	look->passed += passed;
 	look->passed_counted += counts ? passed : 0;
-	if (accesses_of(&look->fresh) <= 0 && look->fresh.seconds <= 0)
+	if (look->fresh.accesses <= 0 && look->fresh.seconds <= 0)
 		return;
 	count_accesses(advice, &look->fresh, counted_share(look) - look->fresh_share);
 	look->passed = look->passed_counted = 0;

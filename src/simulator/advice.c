@@ -263,7 +263,7 @@ replay(Advice *advice)
 	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)
 		pbp_learn(advice);
 	/* counts come much more rarely than looks */
-	if (look->fresh.seconds > 0 || accesses_of(&look->fresh) > 0)
+	if (look->fresh.seconds > 0 || look->fresh.accesses > 0)
 		pbp_follow_learning(advice);
 	memset(&look->fresh, 0, sizeof(look->fresh));
 }

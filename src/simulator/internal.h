@@ -252,24 +252,11 @@ typedef struct SizeCounters
 /* What decays; nothing but doubles. */
 typedef struct Counters
 {
-	double		accesses;
 	double		saturated_accesses; /* accesses times the share of residents at
 									 * the maximum usage count */
 	double		load_accesses;	/* and ticks, without a light load that is not learned */
 	double		load_ticks;
 	double		load_seconds;
-	double		reads;
-	double		extends;
-	double		ring_reads;
-	double		scan_reads;
-	double		scan_hits;
-	double		alone_reads;
-	double		alone_hits;
-	double		scan_skipped;
-	double		ring_extends;
-	double		seconds;
-	double		refaults;
-	double		refault_seconds;
 	double		loads[GROUPS];
 	double		new_loads;
 	double		residents[GROUPS];	/* that looks found */
@@ -472,6 +459,7 @@ typedef struct Advice
 	Averages	averages;
 	EvictedPages evicted;
 	PbpEvicted	fresh_evicted;	/* since the last report */
+	PbpAdviceCounts server;		/* has counted this; decays as the next one does */
 	Counters	counters;
 	RecentCounters recent;
 	Time		time;
@@ -616,12 +604,6 @@ static inline double
 next_share(Advice *advice)
 {
 	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
-}
-
-static inline double
-accesses_of(const PbpAdviceCounts *counts)
-{
-	return counts->hits + counts->reads;
 }
 
 /* One of the two integers around the mean, so that this is the expectation. */

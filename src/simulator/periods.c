@@ -40,6 +40,7 @@
 static void
 decay(Advice *advice, double weight, double recent_weight)
 {
+	scale_counters(&advice->server, sizeof(advice->server), weight);
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	pbp_decay_caches(advice, weight, recent_weight);
@@ -88,7 +89,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 		decay(advice, pow((time->nperiods + 1.0) / (time->nperiods + 3), age), recent_weight);
 
 	time->age += age;
-	time->periods[0].accesses += accesses_of(counts);
+	time->periods[0].accesses += counts->accesses;
 	time->periods[0].reads += counts->reads;
 	if (moved <= usual)
 		time->changed = false;
@@ -186,9 +187,9 @@ slowness(const Variation *variation)
 double
 pbp_variation_error(const Advice *advice)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	Variation	variation = variation_of(advice);
-	double		chance = PBP_DEVIATIONS * chance_of_groups(counters->accesses, counters->reads);
+	double		chance = PBP_DEVIATIONS * chance_of_groups(server->accesses, server->reads);
 	double		deviation;
 
 	if (variation.nperiods < ENOUGH_PERIODS)
@@ -197,5 +198,5 @@ pbp_variation_error(const Advice *advice)
 	deviation = (1 + FEW_PERIODS / (variation.nperiods - 1)) *
 		sqrt(variation.variance * slowness(&variation) / variation.nperiods);
 	return fmax(fmax(chance, PBP_DEVIATIONS * deviation),
-				fabs(counters->reads / counters->accesses - variation.mean));
+				fabs(server->reads / server->accesses - variation.mean));
 }

@@ -78,7 +78,7 @@ typedef struct PbpRelationKey
 /* Counted by the server, perhaps with requests through rings among others; nothing but doubles. */
 typedef struct PbpAdviceCounts
 {
-	double		hits;
+	double		accesses;		/* hits and reads */
 	double		reads;
 	double		extends;		/* new blocks, which enter the pool unread */
 	double		ring_reads;

@@ -86,7 +86,7 @@ static uint64_t answered;
 static double
 seen_share(const Advice *advice, double loads)
 {
-	double		counted = advice->counters.reads + advice->counters.extends;
+	double		counted = advice->server.reads + advice->server.extends;
 
 	return counted > 0 ? loads / advice->sampling_rate / counted : 1;
 }
@@ -111,8 +111,8 @@ too_few_counted(const Advice *advice, double loads, double counted, double facto
 static bool
 too_few_seen(const Advice *advice)
 {
-	const Counters *counters = &advice->counters;
-	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) *
+	const PbpAdviceCounts *server = &advice->server;
+	double		expected = ENOUGH_SEEN * (server->reads + server->extends) *
 		advice->sampling_rate;
 
 	return expected >= PBP_ENOUGH_EVENTS &&
@@ -135,10 +135,10 @@ pbp_unseen_share(const Advice *advice)
 static bool
 may_hold_scanned(const Advice *advice, int i)
 {
-	const Counters *counters = &advice->counters;
-	double		scans = counters->scan_reads + pbp_unseen_share(advice) * counters->reads;
+	const PbpAdviceCounts *server = &advice->server;
+	double		scans = server->scan_reads + pbp_unseen_share(advice) * server->reads;
 
-	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
+	return scans > NEGLIGIBLE_SCANS * (server->accesses + server->scan_reads) &&
 		(double) advice->facts.smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) *
 			advice->nbuffers;
 }
@@ -147,18 +147,17 @@ may_hold_scanned(const Advice *advice, int i)
 static PbpAdviceReason
 reason_of_all(const Advice *advice)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 
 	if (advice->averages.lost_share > TOLERATED_LOSSES)
 		return PBP_ADVICE_RARE_LOOKS;
-	if (counters->accesses <= 0 && all_loads(advice) > 0)
+	if (server->accesses <= 0 && all_loads(advice) > 0)
 		return PBP_ADVICE_UNPUBLISHED;
-	if (counters->accesses <= 0)
+	if (server->accesses <= 0)
 		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, all_loads(advice),
-						counters->reads + counters->extends + counters->ring_reads +
-							counters->ring_extends,
+						server->reads + server->extends + server->ring_reads + server->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	return PBP_ADVICE_KNOWN;
@@ -171,12 +170,12 @@ reason_of_all(const Advice *advice)
 static double
 other_load(const Advice *advice)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	double		moved = pbp_moved(advice);
 
 	if (moved <= pbp_usual_difference(advice))
 		moved = 0;
-	return moved * counters->accesses / fmax(1, counters->reads) + advice->facts.other_mix;
+	return moved * server->accesses / fmax(1, server->reads) + advice->facts.other_mix;
 }
 
 /* Why a size is unknown, but for cliffs of the curve. */
@@ -184,7 +183,8 @@ static PbpAdviceReason
 learning_reason(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		saturated_share = counters->saturated_accesses / fmax(1, counters->accesses);
+	const PbpAdviceCounts *server = &advice->server;
+	double		saturated_share = counters->saturated_accesses / fmax(1, server->accesses);
 	PbpAdviceReason of_all = reason_of_all(advice);
 
 	if (of_all != PBP_ADVICE_KNOWN || i == BASELINE)
@@ -194,7 +194,7 @@ learning_reason(const Advice *advice, int i)
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, all_loads(advice) - counters->new_loads,
-						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
+						server->reads + server->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	/* which of the saturated pages are used more is unknown */
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
@@ -229,6 +229,7 @@ static double
 estimate_without(const Advice *advice, int i, int group)
 {
 	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	const SizeCounters *size = &counters->sizes[i];
 	double		share = share_without(group);
 	double		residents = sum_of_groups(counters->residents);
@@ -236,7 +237,7 @@ estimate_without(const Advice *advice, int i, int group)
 		sum_without(counters->residents, group) / residents : share;
 	double		extra_misses = sum_without(size->extra_misses, group);
 	double		baseline_misses = sum_without(size->baseline_misses, group);
-	double		measured = counters->reads / counters->accesses;
+	double		measured = server->reads / server->accesses;
 	double		found = seen_share(advice, sum_without(counters->loads, group) / share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, extra_misses / share_of_residents);
@@ -338,15 +339,15 @@ uses_together(const Advice *advice, int i)
 static double
 kept_by_scans(const Advice *advice, int i)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	double		scanned = advice->facts.scanned_alone > 0 ?
 		(double) advice->facts.scanned_alone : INFINITY;
 	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
-	double		blocks = counters->alone_hits + counters->alone_reads;
+	double		blocks = server->alone_hits + server->alone_reads;
 	int			smaller = BASELINE;
 
-	if (blocks <= NEGLIGIBLE_SCANS * (counters->accesses + blocks) ||
-		counters->alone_hits <= FOUND_BY_SCANS * blocks)
+	if (blocks <= NEGLIGIBLE_SCANS * (server->accesses + blocks) ||
+		server->alone_hits <= FOUND_BY_SCANS * blocks)
 		return 0;
 	while (smaller < i && pbp_advice_factor(smaller + 1) <= left &&
 		   answers.reasons[smaller + 1] == PBP_ADVICE_KNOWN)
@@ -362,13 +363,13 @@ kept_by_scans(const Advice *advice, int i)
 static double
 error_of_ring_scans(const Advice *advice, int i)
 {
-	const Counters *counters = &advice->counters;
-	double		hits = fmax(0, counters->scan_hits - counters->alone_hits);
+	const PbpAdviceCounts *server = &advice->server;
+	double		hits = fmax(0, server->scan_hits - server->alone_hits);
 
 	if (i > BASELINE)
-		return hits / fmax(1, counters->accesses - counters->reads + hits);
-	return SCANNED_SHARE * fmax(0, counters->ring_reads - counters->alone_reads) /
-		fmax(1, counters->reads) + advice->averages.scanned_share;
+		return hits / fmax(1, server->accesses - server->reads + hits);
+	return SCANNED_SHARE * fmax(0, server->ring_reads - server->alone_reads) /
+		fmax(1, server->reads) + advice->averages.scanned_share;
 }
 
 /*
@@ -472,21 +473,20 @@ pbp_advice_row(const PbpAdvice *advice, int i)
 PbpAdviceTotals
 pbp_advice_totals(const PbpAdvice *advice)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	const MissAnswers *known = pbp_miss_answers(advice);
 
 	return (PbpAdviceTotals)
 	{
-		.accesses = counters->accesses,
-		.reads = counters->reads,
-		.extends = counters->extends,
-		.ring_reads = counters->ring_reads,
-		.scan_reads = counters->scan_reads,
-		.seconds = counters->seconds,
-		.refaults = counters->refault_seconds > 0 ?
-			counters->refaults / counters->refault_seconds : NAN,
-		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
-		.self_error = counters->reads + counters->extends > 0 ?
+		.accesses = server->accesses,
+		.reads = server->reads,
+		.extends = server->extends,
+		.ring_reads = server->ring_reads,
+		.scan_reads = server->scan_reads,
+		.seconds = server->seconds,
+		.refaults = server->refault_seconds > 0 ? server->refaults / server->refault_seconds : NAN,
+		.dirty_evictions = advice->counters.sizes[BASELINE].dirty_evictions,
+		.self_error = server->reads + server->extends > 0 ?
 			seen_share(advice, all_loads(advice)) - 1 : NAN,
 		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ?

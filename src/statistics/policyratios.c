@@ -48,8 +48,7 @@ hides_uses(const Advice *advice, int policy, int size)
 	static const double tolerated[PBP_POLICY_COUNT] = {
 		[PBP_CLOCK_1] = 0.67,[PBP_CLOCK_2] = 0.67,[PBP_CLOCK_15] = 0.33
 	};
-	const Counters *counters = &advice->counters;
-	double		saturated = counters->saturated_accesses / fmax(1, counters->accesses);
+	double		saturated = advice->counters.saturated_accesses / fmax(1, advice->server.accesses);
 
 	return tolerated[policy] > 0 &&
 		saturated > tolerated[policy] * pbp_advice_factor(pbp_size_of_policies(size));
@@ -85,8 +84,8 @@ is_server_sweep(int policy)
 static PbpEstimate
 estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *today)
 {
-	const Counters *counters = &advice->counters;
-	double		scanned = counters->ring_reads / fmax(1, counters->reads);
+	const PbpAdviceCounts *server = &advice->server;
+	double		scanned = server->ring_reads / fmax(1, server->reads);
 	double		ratio = ratio_of(advice, policy, size, NO_GROUP);
 	double		skipped = skipped_share(advice->policies->counters.skipped[size],
 										todays_misses(advice, size, NO_GROUP));

@@ -65,16 +65,16 @@ scale_effect(Effect *effect, double reads)
 static void
 estimate_misses(const Advice *advice, int size, Effect *effect)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	PbpAdviceRow row = pbp_advice_row(advice, size);
 
 	if (row.reason != PBP_ADVICE_KNOWN)
 		return;
-	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
-		counters->sizes[size].accesses;
-	scale_effect(effect, row.ratio.value * counters->accesses - counters->reads);
+	effect->reads_per_count = server->accesses / share_of_pool(advice) /
+		advice->counters.sizes[size].accesses;
+	scale_effect(effect, row.ratio.value * server->accesses - server->reads);
 	if (size > BASELINE)
-		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
+		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * server->accesses;
 	else
 		effect->unseen_share = UNSEEN_SHARE;
 }
@@ -86,7 +86,7 @@ estimate_misses(const Advice *advice, int size, Effect *effect)
 static void
 estimate_waits(const Advice *advice, int size, Effect *effect)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	PbpAdviceStorageRow today = pbp_advice_storage_row(advice, BASELINE);
 	PbpAdviceStorageRow then = pbp_advice_storage_row(advice, size);
 	const CacheCounters *caches;
@@ -94,10 +94,10 @@ estimate_waits(const Advice *advice, int size, Effect *effect)
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
 	caches = advice->cache_sets[0]->counters;
-	effect->reads_per_count = (counters->reads + counters->extends) /
+	effect->reads_per_count = (server->reads + server->extends) /
 		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
-	scale_effect(effect, (then.ratio.value - today.ratio.value) * counters->accesses);
-	effect->model_doubt = fmax(today.ratio.error, then.ratio.error) * counters->accesses;
+	scale_effect(effect, (then.ratio.value - today.ratio.value) * server->accesses);
+	effect->model_doubt = fmax(today.ratio.error, then.ratio.error) * server->accesses;
 }
 
 static Summary
@@ -105,7 +105,7 @@ summarize(const Advice *advice)
 {
 	const Relations *relations = advice->relations;
 	RelationCounters sum = {0};
-	Summary		summary = {.reads = advice->counters.reads + advice->counters.extends};
+	Summary		summary = {.reads = advice->server.reads + advice->server.extends};
 	Effect	   *effects = summary.effects;
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)

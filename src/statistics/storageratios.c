@@ -48,11 +48,11 @@
 static double
 waiting_share(const Advice *advice, int cache, int group)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	const CacheCounters *counted = cache_counters(advice, cache);
-	double		loads = counters->reads + counters->extends;
+	double		loads = server->reads + server->extends;
 	double		new_pages = loads > 0 ?
-		share_without(group) * counted->baseline_misses * counters->extends / loads : 0;
+		share_without(group) * counted->baseline_misses * server->extends / loads : 0;
 	double		misses = sum_without(counted->misses, group) - new_pages;
 
 	if (simulated_cache(advice, cache)->capacity == 0)
@@ -218,7 +218,7 @@ error_of_unseen(const Advice *advice, double share)
 {
 	double		unseen = advice->time.changed ? 1 : pbp_unseen_share(advice);
 
-	return unseen * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
+	return unseen * fmax(share, 1 - share) * advice->server.reads / advice->server.accesses;
 }
 
 /* ---- large scans ---- */
@@ -261,13 +261,13 @@ error_of_scans(const Advice *advice, int cache)
 static double
 error_of_skipped_scans(const Advice *advice, int cache, double share)
 {
-	const Counters *counters = &advice->counters;
+	const PbpAdviceCounts *server = &advice->server;
 	double		known = scans_waiting(advice, cache);
 	double		waiting = isnan(known) ? 1 : known;
-	double		skipped = waiting * fmin(counters->scan_skipped, counters->scan_reads);
-	double		lookups = share * misses_above(advice, cache)->value * counters->accesses;
+	double		skipped = waiting * fmin(server->scan_skipped, server->scan_reads);
+	double		lookups = share * misses_above(advice, cache)->value * server->accesses;
 
-	return skipped > 0 ? skipped / (waiting * counters->scan_reads + lookups) * (1 - share) : 0;
+	return skipped > 0 ? skipped / (waiting * server->scan_reads + lookups) * (1 - share) : 0;
 }
 
 /* Where nothing was played, any share of them may wait. */
@@ -283,7 +283,7 @@ share_of_scans(const Advice *advice, int cache)
 static PbpCompared
 compare_scans(const Advice *advice, int cache)
 {
-	double		reads = advice->counters.scan_reads / advice->counters.accesses;
+	double		reads = advice->server.scan_reads / advice->server.accesses;
 	PbpFigure	here = share_of_scans(advice, cache);
 	PbpFigure	today = share_of_scans(advice, BASELINE);
 

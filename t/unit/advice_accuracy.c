@@ -154,7 +154,7 @@ publish_late(void)
 	pbp_advice_accesses(bench.run.advice[0], &counts);
 	row = row_of(bench.run.advice[0], TODAY);
 	totals = totals_of(bench.run.advice[0]);
-	before = (double) counts.reads / (double) (counts.reads + counts.hits);
+	before = (double) counts.reads / (double) counts.accesses;
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.ratio.value, before, totals.self_error);
 	ok(fabs(row.ratio.value - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
 	look_only(&bench.run, 0, &bench.pool);

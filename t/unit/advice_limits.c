@@ -316,7 +316,7 @@ extend(void)
 		PbpAdviceCounts counts = {0};
 
 		bench_run(&bench, 0.1, false);
-		counts.hits = bench.pool.hits - bench.watch.hits;
+		counts.accesses = bench.pool.hits - bench.watch.hits;
 		counts.extends = bench.pool.reads - loads;
 		loads = bench.pool.reads;
 		bench.watch.hits = bench.pool.hits;
@@ -429,7 +429,7 @@ extremes(void)
 	advice = pbp_advice_init(memory, sizeof(memory), 1, USAGE_MAX, 1.0 / 20, true);
 	for (int i = 0; i < 100; i++)
 	{
-		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.hits = 10, .reads = 1});
+		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.accesses = 11, .reads = 1});
 		pbp_advice_begin(advice, i);
 		pbp_advice_end(advice, i);
 	}

@@ -19,13 +19,14 @@ PbpAdviceCounts
 count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 {
 	int64_t		ring_reads = pool->ring_reads - watch->ring_reads;
-	PbpAdviceCounts counts = {.hits = pool->hits - watch->hits};
+	PbpAdviceCounts counts = {0};
 
 	counts.reads = (int64_t) ((1 - run->uncounted) * (double) (pool->reads - watch->reads));
 	if (run->rings_together)
 		counts.reads += ring_reads;
 	else
 		counts.ring_reads = counts.scan_reads = ring_reads;
+	counts.accesses = (double) (pool->hits - watch->hits) + counts.reads;
 	counts.scan_hits = pool->ring_hits - watch->ring_hits;
 	if (run->scanned_from > 0)
 	{

@@ -200,7 +200,7 @@ pause_at_night(void)
 {
 	static const Load light = {NIGHT_PACE / 50, 7 * BUFFERS, BUFFERS / 16, 1};
 	static const Load night = {NIGHT_PACE / 50, 0, 6 * BUFFERS, 1.0 / 50};
-	static const PbpAdviceCounts hits = {.hits = 1000,.seconds = 1};
+	static const PbpAdviceCounts hits = {.accesses = 1000,.seconds = 1};
 	Bench		bench;
 	double		before[PBP_ADVICE_FACTORS];
 	double		most = 0;
@@ -275,7 +275,7 @@ publish_late(void)
 	end_of_night(&bench);
 	for (int second = 1; second <= 200; second++)
 	{
-		PbpAdviceCounts counts = {.hits = 100};
+		PbpAdviceCounts counts = {.accesses = 100};
 
 		for (int i = 0; i < NIGHT_PACE; i++)
 			pool_access(&bench.pool, below(&bench.trace.random, 6 * BUFFERS), false);

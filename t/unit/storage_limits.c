@@ -267,7 +267,8 @@ compare_evicted(void)
 static void
 add_unseen_reads(Run *run, int64_t reads, int64_t storage_reads)
 {
-	PbpAdviceCounts counts = {.reads = (int64_t) (UNSEEN * (double) reads)};
+	double		unseen = floor(UNSEEN * (double) reads);
+	PbpAdviceCounts counts = {.accesses = unseen,.reads = unseen};
 
 	(void) storage_reads;
 	pbp_advice_accesses(run->advice[0], &counts);
@@ -485,7 +486,7 @@ read_nothing(void)
 			memory_access(&scene.memory, j % 10);
 			memory_access(&scene.memory, 10 + page++ % (LOAD_PAGES - 10));
 		}
-		counts.hits = scene.memory.pool.hits - scene.watch.hits;
+		counts.accesses = scene.memory.pool.hits - scene.watch.hits;
 		counts.extends = scene.memory.pool.reads - before;
 		scene.watch.hits = scene.memory.pool.hits;
 		before = scene.memory.pool.reads;
