@@ -388,7 +388,9 @@ typedef struct RelationRecord
 	bool		used;
 	PbpRelationKey key;
 	RelationCounters counters;
-	uint32_t	nhidden;		/* for answers: pages whose uses do not show */
+	/* for answers: */
+	uint32_t	npages;			/* in use, in the window of relations */
+	uint32_t	nhidden;		/* pages whose uses do not show */
 } RelationRecord;
 
 #define PBP_MAX_RELATIONS	512
@@ -402,7 +404,6 @@ typedef struct Relations
 	RelationRecord *records;
 	uint16_t   *heads;			/* numbers of records; 0: none */
 	uint16_t   *of_page;		/* by page record */
-	uint32_t   *npages;			/* for answers: pages in use, by relation */
 	uint32_t	observed;		/* page whose relation is wanted */
 	bool		refused;		/* a relation has found no room */
 	int64_t		evicted_second;

@@ -45,8 +45,7 @@ pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 	relations->nrecords = n + 1;
 	relations->nheads = 2 * n;
 	relations->records = (RelationRecord *) (relations + 1);
-	relations->npages = (uint32_t *) (relations->records + relations->nrecords);
-	relations->heads = (uint16_t *) (relations->npages + relations->nrecords);
+	relations->heads = (uint16_t *) (relations->records + relations->nrecords);
 	relations->of_page = relations->heads + relations->nheads;
 	taken = (size_t) ((char *) (relations->of_page + max_pages) - (char *) relations);
 	taken = (taken + sizeof(PbpUsedPage) - 1) / sizeof(PbpUsedPage) * sizeof(PbpUsedPage);
@@ -142,8 +141,7 @@ evict_relations(Advice *advice)
 		victims[least] = true;
 		pbp_add_doubles(&relations->records[0].counters, &relations->records[least].counters,
 						sizeof(RelationCounters));
-		relations->npages[0] += relations->npages[least];
-		relations->npages[least] = 0;
+		relations->records[0].npages += relations->records[least].npages;
 		relations->records[least] = (RelationRecord) {0};
 		relations->nused--;
 	}
@@ -159,9 +157,12 @@ evict_relations(Advice *advice)
 
 /* ---- epochs ---- */
 
-/* Pages whose uses do not show: the hand has not lowered their maximum count in the window. */
+/*
+ * So many pages of each relation were used in its window.  Others are hidden, as their uses do not
+ * show: the hand has not lowered their maximum count meanwhile.
+ */
 static void
-count_hidden(Advice *advice)
+note_pages(Advice *advice, const uint32_t *npages)
 {
 	Relations  *relations = advice->relations;
 	PbpWorkingSet *set = &relations->working_set;
@@ -169,7 +170,10 @@ count_hidden(Advice *advice)
 	uint32_t	step = met->nmeetings / MAX_COUNTED + 1;
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)
+	{
+		relations->records[i].npages = npages[i];
 		relations->records[i].nhidden = 0;
+	}
 	for (uint32_t i = 0; i < met->nmeetings; i += step)
 	{
 		const PageRecord *page = &advice->table.pages[met->meetings[i].page];
@@ -191,11 +195,12 @@ void
 pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 {
 	Relations  *relations = advice->relations;
+	uint32_t	npages[PBP_MAX_RELATIONS + 1];
 
 	if (relations == NULL)
 		return;
-	if (pbp_begin_uses(&relations->working_set, second, relations->npages, relations->nrecords))
-		count_hidden(advice);
+	if (pbp_begin_uses(&relations->working_set, second, npages, relations->nrecords))
+		note_pages(advice, npages);
 	advice->relations_crowded |= relations->refused;
 	advice->all_relations_wanted = advice->relations_crowded &&
 		advice->look.number % LOOKS_PER_ROUND == 0;

@@ -39,13 +39,6 @@ typedef struct Summary
 	Effect		effects[EFFECTS];
 } Summary;
 
-/* A relation that may get a row. */
-typedef struct Candidate
-{
-	const RelationRecord *record;
-	uint32_t	npages;
-} Candidate;
-
 /*
  * The effect of a size on all relations is that on the whole, so that they add
  * up.  Chance and what looks miss may make the counted events more or less than
@@ -177,7 +170,7 @@ fill_changes(const Summary *summary, const RelationCounters *counters, PbpRelati
 
 static void
 fill_row(const Advice *advice, const Summary *summary, const RelationRecord *record,
-		 uint32_t npages, PbpRelationRow *row)
+		 PbpRelationRow *row)
 {
 	const RelationCounters *counters = &record->counters;
 	const PbpWorkingSet *working_set = &advice->relations->working_set;
@@ -194,23 +187,22 @@ fill_row(const Advice *advice, const Summary *summary, const RelationRecord *rec
 	fill_changes(summary, counters, row);
 	row->pages = row->pages_error = NAN;
 	/* no use of pages at the maximum count shows, so none is not known to be none */
-	if (window->known && (npages > 0 || record->nhidden == 0))
-		pbp_estimate_pages(working_set, window->halvings, npages, &row->pages, &row->pages_error);
+	if (window->known && (record->npages > 0 || record->nhidden == 0))
+		pbp_estimate_pages(working_set, window->halvings, record->npages, &row->pages,
+						   &row->pages_error);
 }
 
 /* Most reads first, then most pages in use, or whose uses do not show, then as they were found. */
 static int
-compare_candidates(const void *a, const void *b)
+compare_records(const void *a, const void *b)
 {
-	const RelationRecord *one = ((const Candidate *) a)->record;
-	const RelationRecord *other = ((const Candidate *) b)->record;
-	uint32_t	npages = ((const Candidate *) a)->npages;
-	uint32_t	other_npages = ((const Candidate *) b)->npages;
+	const RelationRecord *one = *(const RelationRecord *const *) a;
+	const RelationRecord *other = *(const RelationRecord *const *) b;
 
 	if (one->counters.loads != other->counters.loads)
 		return one->counters.loads < other->counters.loads ? 1 : -1;
-	if (npages != other_npages)
-		return npages < other_npages ? 1 : -1;
+	if (one->npages != other->npages)
+		return one->npages < other->npages ? 1 : -1;
 	if (one->nhidden != other->nhidden)
 		return one->nhidden < other->nhidden ? 1 : -1;
 	return (one > other) - (one < other);
@@ -218,11 +210,11 @@ compare_candidates(const void *a, const void *b)
 
 /* True if there is still something to say: what was counted long ago has decayed. */
 static bool
-has_news(const RelationRecord *record, uint32_t npages)
+has_news(const RelationRecord *record)
 {
 	const RelationCounters *counters = &record->counters;
 
-	return npages > 0 || record->nhidden > 0 ||
+	return record->npages > 0 || record->nhidden > 0 ||
 		counters->loads >= WORTH_A_ROW || counters->differing[MISSES_AT_HALF] >= WORTH_A_ROW;
 }
 
@@ -230,34 +222,30 @@ static void
 fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *report)
 {
 	const Relations *relations = advice->relations;
-	Candidate	candidates[PBP_MAX_RELATIONS];
-	int			ncandidates = 0;
+	const RelationRecord *records[PBP_MAX_RELATIONS];
+	int			nrecords = 0;
 	RelationRecord others = relations->records[0];
-	uint32_t	others_npages = relations->npages[0];
 
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
-			candidates[ncandidates++] = (Candidate) {&relations->records[i], relations->npages[i]};
-	qsort(candidates, (size_t) ncandidates, sizeof(Candidate), compare_candidates);
-	for (int i = 0; i < ncandidates; i++)
+			records[nrecords++] = &relations->records[i];
+	qsort(records, (size_t) nrecords, sizeof(records[0]), compare_records);
+	for (int i = 0; i < nrecords; i++)
 	{
-		const RelationRecord *record = candidates[i].record;
-
-		if (report->nrows < PBP_TOP_RELATIONS && has_news(record, candidates[i].npages))
+		if (report->nrows < PBP_TOP_RELATIONS && has_news(records[i]))
 		{
-			fill_row(advice, summary, record, candidates[i].npages,
-					 &report->rows[report->nrows++]);
+			fill_row(advice, summary, records[i], &report->rows[report->nrows++]);
 			continue;
 		}
-		pbp_add_doubles(&others.counters, &record->counters, sizeof(others.counters));
-		others.nhidden += record->nhidden;
-		others_npages += candidates[i].npages;
+		pbp_add_doubles(&others.counters, &records[i]->counters, sizeof(others.counters));
+		others.npages += records[i]->npages;
+		others.nhidden += records[i]->nhidden;
 	}
 	if (others.counters.sampled_loads == 0 && others.counters.differing[MISSES_AT_HALF] == 0 &&
-		others_npages == 0)
+		others.npages == 0)
 		return;
 	report->rows[report->nrows].others = true;
-	fill_row(advice, summary, &others, others_npages, &report->rows[report->nrows++]);
+	fill_row(advice, summary, &others, &report->rows[report->nrows++]);
 }
 
 void
