@@ -85,10 +85,8 @@ typedef struct PbpTimed
 /* What wait events say of reads; all but the last one decay. */
 typedef struct PbpSeenReads
 {
-	double		reads;
-	double		ring_reads;		/* for which processes wait as well */
-	double		active_ms;
-	PbpCountedTime counted;
+	PbpAdviceCounts counts;		/* for reads through rings, processes wait as well */
+	PbpSessionTime time;
 	double		late_ms;		/* decays more slowly, as waited_ms does */
 	double		waited_ms;
 	PbpSessionTime next;		/* counts with the reads that are published next */
@@ -97,10 +95,8 @@ typedef struct PbpSeenReads
 /* Sums, which decay.  All 0 to begin. */
 typedef struct PbpSessionTimes
 {
-	double		seconds;
-	double		reads;
-	double		active_ms;
-	PbpCountedTime counted;
+	PbpAdviceCounts counts;
+	PbpSessionTime time;
 	double		most_working;	/* sessions at once; no sum */
 	PbpSeenReads seen;
 	/* While the server times reads and writes: */

@@ -77,13 +77,6 @@ pbp_take_session_time(PbpSessionTimes *times, const PbpAccessCounts *before,
 	return time;
 }
 
-static void
-fade(PbpCountedTime *sum, double weight)
-{
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
-		((double *) sum)[i] *= weight;
-}
-
 /*
  * The server's own times count only while all sessions measure them.  Without events, the
  * last ones remain.
@@ -116,16 +109,13 @@ add_seen(PbpSeenReads *seen, double weight, const PbpAdviceCounts *counts,
 		return;
 	}
 	pbp_add_doubles(&seen->next, time, sizeof(*time));
-	seen->reads = weight * seen->reads + counts->reads;
-	seen->ring_reads = weight * seen->ring_reads + counts->ring_reads;
+	pbp_add_fading(&seen->counts, weight, counts, sizeof(*counts));
+	pbp_scale_doubles(&seen->time, sizeof(seen->time), weight);
 	seen->late_ms = slow_weight * seen->late_ms + time->counted.late_ms;
 	seen->waited_ms = slow_weight * seen->waited_ms + time->counted.reading_ms;
-	seen->active_ms *= weight;
-	fade(&seen->counted, weight);
 	if (counts->reads + counts->ring_reads <= 0)
 		return;
-	seen->active_ms += seen->next.active_ms;
-	pbp_add_doubles(&seen->counted, &seen->next.counted, sizeof(seen->counted));
+	pbp_add_doubles(&seen->time, &seen->next, sizeof(seen->time));
 	seen->next = (PbpSessionTime) {0};
 }
 
@@ -136,11 +126,8 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	double		weight = exp2(-counts->seconds / HALF_LIFE);
 	bool		apart = PBP_COUNTS_APART || counts->scan_reads == 0;
 
-	times->seconds = weight * times->seconds + counts->seconds;
-	times->reads = weight * times->reads + counts->reads;
-	times->active_ms = weight * times->active_ms + time->active_ms;
-	fade(&times->counted, weight);
-	pbp_add_doubles(&times->counted, &time->counted, sizeof(times->counted));
+	pbp_add_fading(&times->counts, weight, counts, sizeof(*counts));
+	pbp_add_fading(&times->time, weight, time, sizeof(*time));
 	add_seen(&times->seen, weight, counts, time);
 	times->most_working *= weight;
 	/* reads beside scans that are not timed apart take at most as long as both */
@@ -163,8 +150,8 @@ mean_ns(PbpTimed sum)
 static double
 missed_time(const PbpSeenReads *seen)
 {
-	return seen->counted.active_ms > 0 ?
-		fmax(1, fmin(MOST_MISSED, seen->active_ms / seen->counted.active_ms)) : 1;
+	return seen->time.counted.active_ms > 0 ?
+		fmax(1, fmin(MOST_MISSED, seen->time.active_ms / seen->time.counted.active_ms)) : 1;
 }
 
 static bool
@@ -181,18 +168,17 @@ static PbpFigure
 measured_time(const PbpSessionTimes *times)
 {
 	const PbpSeenReads *seen = &times->seen;
+	const PbpCountedTime *counted = &seen->time.counted;
 	double		timed = mean_ns(times->timed_reads);
-	double		waited = seen->counted.reading_ms;
+	double		waited = counted->reading_ms;
 	double		missed = missed_time(seen);
-	double		ns = waited * missed * 1e6 / seen->reads;
-	double		error = hypot(PBP_DEVIATIONS * sqrt(seen->counted.reading_squares) / waited,
-							  missed - 1);
+	double		ns = waited * missed * 1e6 / seen->counts.reads;
+	double		error = hypot(PBP_DEVIATIONS * sqrt(counted->reading_squares) / waited, missed - 1);
 
 	if (!isnan(timed))
 		return (PbpFigure) {timed, 0};
-	return waited * waited >= PBP_ENOUGH_EVENTS * seen->counted.reading_squares && ns > 0 &&
-		seen->ring_reads <= FEW_OTHERS * seen->reads &&
-		few_are_late(seen) ?
+	return waited * waited >= PBP_ENOUGH_EVENTS * counted->reading_squares && ns > 0 &&
+		seen->counts.ring_reads <= FEW_OTHERS * seen->counts.reads && few_are_late(seen) ?
 		(PbpFigure) {ns, ns * error} : PBP_NO_FIGURE;
 }
 
@@ -205,14 +191,16 @@ static double
 most_time(const PbpSessionTimes *times, double working_ms)
 {
 	const PbpSeenReads *seen = &times->seen;
-	double		worked = fmax(working_ms, times->counted.working_ms);
-	double		waited = MOST_MISSED * (seen->counted.reading_ms +
-										PBP_DEVIATIONS * sqrt(seen->counted.reading_squares) +
-										UNSEEN_BY_CHANCE * 1e3 * times->seconds /
-										times->counted.ncounts);
+	const PbpCountedTime *found = &seen->time.counted;
+	const PbpCountedTime *all = &times->time.counted;
+	double		worked = fmax(working_ms, all->working_ms);
+	double		waited = MOST_MISSED *
+		(found->reading_ms + PBP_DEVIATIONS * sqrt(found->reading_squares) +
+		 UNSEEN_BY_CHANCE * 1e3 * times->counts.seconds / all->ncounts);
+	double		reads = few_are_late(seen) ? seen->counts.reads : 0;
 
-	return fmin(fmin(mean_ns((PbpTimed) {times->reads, worked * 1e6}),
-					 mean_ns((PbpTimed) {few_are_late(seen) ? seen->reads : 0, waited * 1e6})),
+	return fmin(fmin(mean_ns((PbpTimed) {times->counts.reads, worked * 1e6}),
+					 mean_ns((PbpTimed) {reads, waited * 1e6})),
 				mean_ns(times->most_timed));
 }
 
@@ -225,11 +213,11 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		scans = report->totals.scan_reads / report->totals.accesses;
-	double		working_ms = pbp_working_ms(times->active_ms, times->counted.working_ms);
+	double		working_ms = pbp_working_ms(times->time.active_ms, times->time.counted.working_ms);
 	double		waiting;
 	double		scanning;
 
-	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
+	report->active_ms = times->counts.seconds > 0 ? working_ms / times->counts.seconds : NAN;
 	report->times = pbp_read_times(pbp_mean_time(os->ns, pbp_ntimes(os)),
 								   pbp_mean_time(storage->ns, pbp_ntimes(storage)),
 								   measured_time(times), storage_share);

@@ -105,7 +105,6 @@ static void
 follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 {
 	LightLoad  *light = &advice->light;
-	double		weight = exp2(-counts->seconds / HALF_LIFE_LIGHT);
 	double		busy_weight = exp2(-counts->seconds / HALF_LIFE_BUSY);
 	bool		lightly = is_light(advice, counts);
 
@@ -116,9 +115,7 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
 		return;
 	}
-	light->accesses = weight * light->accesses + counts->accesses;
-	light->reads = weight * light->reads + counts->reads;
-	light->seconds = weight * light->seconds + counts->seconds;
+	pbp_add_fading(&light->sum, exp2(-counts->seconds / HALF_LIFE_LIGHT), counts, sizeof(*counts));
 	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
 }
 
@@ -126,12 +123,12 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 static bool
 has_light_load(const Advice *advice)
 {
-	const LightLoad *light = &advice->light;
+	const PbpAdviceCounts *sum = &advice->light.sum;
 	double		pace = usual_pace(advice, advice->counters.load_accesses) *
-		exp2(-light->lasted / HALF_LIFE_PACE);
+		exp2(-advice->light.lasted / HALF_LIFE_PACE);
 
-	return light->reads > LEAST_MISS_RATIO * light->accesses &&
-		light->accesses > PBP_QUIET_SHARE * pace * light->seconds;
+	return sum->reads > LEAST_MISS_RATIO * sum->accesses &&
+		sum->accesses > PBP_QUIET_SHARE * pace * sum->seconds;
 }
 
 /* True if these accesses are no part of the load, or it is unknown how many a second there are. */
@@ -182,7 +179,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 {
 	PbpAdviceCounts counted = *counts;
 
-	scale_counters(&counted, sizeof(counted), share);
+	pbp_scale_doubles(&counted, sizeof(counted), share);
 	pbp_add_doubles(&advice->server, &counted, sizeof(counted));
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -232,9 +229,8 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 	/* a light load has become the load */
 	if (was_quiet && !advice->light.quiet && is_light(advice, counts))
 		advice->lately = advice->light.lately;
-	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
-	lately->accesses += counts->accesses;
-	lately->reads += counts->reads;
+	pbp_add_fading(lately, exp2(-counts->seconds / HALF_LIFE_LATELY),
+				   &(Period) {counts->accesses, counts->reads}, sizeof(*lately));
 }
 
 double

@@ -329,14 +329,15 @@ scale_all(Advice *advice, double share)
 		SizeCounters *size = &advice->counters.sizes[i];
 		const SizeCounters before = *size;
 
-		scale_counters(size, sizeof(*size), share);
+		pbp_scale_doubles(size, sizeof(*size), share);
 		size->accesses = before.accesses;
 		size->skipped = before.skipped;
 	}
-	scale_counters(advice->counters.loads, sizeof(advice->counters.loads), share);
-	scale_counters(advice->counters.residents, sizeof(advice->counters.residents), share);
+	pbp_scale_doubles(advice->counters.loads, sizeof(advice->counters.loads), share);
+	pbp_scale_doubles(advice->counters.residents, sizeof(advice->counters.residents), share);
 	advice->counters.new_loads *= share;
-	scale_counters(advice->recent.doubtful_misses, sizeof(advice->recent.doubtful_misses), share);
+	pbp_scale_doubles(advice->recent.doubtful_misses, sizeof(advice->recent.doubtful_misses),
+					  share);
 	pbp_scale_relations(advice, share, pbp_scale_caches(advice, share));
 	if (advice->averages.residents > 0)
 		pbp_resize_pools(advice);

@@ -201,8 +201,8 @@ keep_records(CacheSet *set, double share)
 {
 	for (int cache = 0; cache < set->ncaches; cache++)
 		set->caches[cache].nlearned = (uint32_t) (set->caches[cache].nlearned * share);
-	scale_counters(set->counters, sizeof(set->counters), share);
-	scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), share);
+	pbp_scale_doubles(set->counters, sizeof(set->counters), share);
+	pbp_scale_doubles(set->doubtful_reads, sizeof(set->doubtful_reads), share);
 	set->uncalibrated_misses *= share;
 	for (uint32_t i = 0; i < set->npages; i++)
 	{
@@ -237,7 +237,7 @@ fit_records(Advice *advice, int which)
 		keep_records(set, times);
 	else
 	{
-		scale_counters(set->counters, sizeof(set->counters), times);
+		pbp_scale_doubles(set->counters, sizeof(set->counters), times);
 		for (int cache = 0; cache < set->ncaches; cache++)
 			must_refill(&set->caches[cache]);
 		set->uncalibrated_misses = 0;

@@ -42,9 +42,6 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
-/* Less than this is nothing: many processors take a hundred times as long for subnormals. */
-#define LEAST_COUNT			1e-100
-
 /* ---- the state of a page ----
  *
  * In 64 bits, the same memory holds a sample that is larger by a fifth, and one
@@ -287,13 +284,11 @@ typedef struct Time
 	Period		periods[PERIODS + 1];	/* the one that runs first, then the latest */
 } Time;
 
-/* A load at a small share of the pace that is remembered; sums decay. */
+/* A load at a small share of the pace that is remembered; its sum decays. */
 typedef struct LightLoad
 {
 	int64_t		ticks;			/* of the hand, at the last report */
-	double		accesses;
-	double		reads;
-	double		seconds;
+	PbpAdviceCounts sum;
 	double		lasted;			/* seconds */
 	double		busy;			/* share of the last seconds with its accesses */
 	bool		quiet;			/* the load now is no part of what is learned */
@@ -577,16 +572,6 @@ static inline double
 ticks_passed(const Advice *advice)
 {
 	return (double) (advice->look.now.ticks - advice->look.last.ticks);
-}
-
-/* For structs of nothing but doubles. */
-static inline void
-scale_counters(void *counters, size_t bytes, double weight)
-{
-	double	   *counter = counters;
-
-	for (size_t i = 0; i < bytes / sizeof(double); i++)
-		counter[i] = fabs(counter[i]) < LEAST_COUNT ? 0 : weight * counter[i];
 }
 
 static inline uint64_t

@@ -209,7 +209,7 @@ learn_cache(Advice *advice, int cache)
 	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
 	{
 		simulated->settled = true;
-		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
+		pbp_scale_doubles(counters, sizeof(*counters), UNSETTLED_WEIGHT);
 		if (has_todays_memory(cache))
 			pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
 	}

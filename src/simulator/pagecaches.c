@@ -303,8 +303,8 @@ pbp_decay_caches(Advice *advice, double weight, double recent_weight)
 
 		if (set == NULL)
 			continue;
-		scale_counters(set->counters, sizeof(set->counters), weight);
-		scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), recent_weight);
+		pbp_scale_doubles(set->counters, sizeof(set->counters), weight);
+		pbp_scale_doubles(set->doubtful_reads, sizeof(set->doubtful_reads), recent_weight);
 	}
 }
 

@@ -40,14 +40,14 @@
 static void
 decay(Advice *advice, double weight, double recent_weight)
 {
-	scale_counters(&advice->server, sizeof(advice->server), weight);
-	scale_counters(&advice->counters, sizeof(advice->counters), weight);
-	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
+	pbp_scale_doubles(&advice->server, sizeof(advice->server), weight);
+	pbp_scale_doubles(&advice->counters, sizeof(advice->counters), weight);
+	pbp_scale_doubles(&advice->recent, sizeof(advice->recent), recent_weight);
 	pbp_decay_caches(advice, weight, recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
 	if (advice->policies != NULL)
-		scale_counters(&advice->policies->counters, sizeof(PolicyCounters), weight);
+		pbp_scale_doubles(&advice->policies->counters, sizeof(PolicyCounters), weight);
 }
 
 static void

@@ -264,7 +264,7 @@ pbp_decay_relations(Relations *relations, double weight)
 		RelationCounters *counters = &relations->records[i].counters;
 		double		sampled_loads = counters->sampled_loads;
 
-		scale_counters(counters, sizeof(*counters), weight);
+		pbp_scale_doubles(counters, sizeof(*counters), weight);
 		counters->sampled_loads = sampled_loads;
 	}
 }

@@ -134,10 +134,9 @@ pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers)
 
 	if (counts->reads <= 0 || counts->seconds <= 0)
 		return;
-	pace->accesses = pace->accesses * weight + counts->accesses;
-	pace->reads = pace->reads * weight + counts->reads;
-	pace->weighted_rates = pace->weighted_rates * weight +
-		counts->reads * counts->accesses / counts->seconds;
+	pbp_add_fading(pace, weight, &(PbpPace) {
+		counts->accesses, counts->reads, counts->reads * counts->accesses / counts->seconds
+	}, sizeof(*pace));
 }
 
 void
