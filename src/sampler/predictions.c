@@ -157,9 +157,7 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *coun
 	const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
 	PbpObservation observation = {
 		.buffers = NBuffers,
-		.counts.reads = counts->reads,
-		.counts.accesses = counts->accesses,
-		.counts.seconds = counts->seconds,
+		.counts = *counts,
 		.settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers,
 		.mix = *mix,
 		.os_cache_pages = os_cache_pages(storage),

@@ -29,14 +29,6 @@ typedef struct PbpReadMix
 	double		others;			/* share of all other relations */
 } PbpReadMix;
 
-/* Block accesses, those that were reads, and the time in which they happened. */
-typedef struct PbpLoadCounts
-{
-	double		accesses;
-	double		reads;
-	double		seconds;
-} PbpLoadCounts;
-
 /* Accesses per second, as the average read meets them, so that an idle time does not matter. */
 typedef struct PbpPace
 {
@@ -138,7 +130,7 @@ typedef struct PbpPredictionWatch
 typedef struct PbpObservation
 {
 	int64_t		buffers;		/* the size that runs */
-	PbpLoadCounts counts;
+	PbpAdviceCounts counts;
 	bool		settled;		/* the pool is full, and has evicted since */
 	PbpReadMix	mix;
 	double		storage_ratio;	/* NaN: unknown */
@@ -156,7 +148,7 @@ extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, doubl
 /* predictioncheck.c: loads.  Counts are added about once a second. */
 
 /* Older counts lose half their weight with as many reads as in the advice. */
-extern void pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers);
+extern void pbp_add_load(PbpPace *pace, const PbpAdviceCounts *counts, int64_t buffers);
 extern double pbp_pace_rate(const PbpPace *pace);
 
 /*
@@ -166,7 +158,7 @@ extern double pbp_pace_rate(const PbpPace *pace);
 extern void pbp_set_reference(PbpDriftWatch *watch, double miss_ratio);
 
 /* Compares with the reference: the newest counts, which were added, and mix. */
-extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts,
+extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpAdviceCounts *counts,
 							   const PbpReadMix *mix);
 extern double pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix);
 extern double pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix);

@@ -128,7 +128,7 @@ pbp_pace_rate(const PbpPace *pace)
 }
 
 void
-pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers)
+pbp_add_load(PbpPace *pace, const PbpAdviceCounts *counts, int64_t buffers)
 {
 	double		weight = exp2(-counts->reads / (double) buffers / HALF_LIFE_POOLS);
 
@@ -168,7 +168,7 @@ changed_rate(const PbpDriftWatch *watch)
 }
 
 PbpDrift
-pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const PbpReadMix *mix)
+pbp_find_drift(const PbpDriftWatch *watch, const PbpAdviceCounts *counts, const PbpReadMix *mix)
 {
 	double		distance = pbp_other_mix(&watch->mix, mix);
 	double		factor = changed_rate(watch);

@@ -82,7 +82,7 @@ read_in_turn(void)
 /* ---- rates ---- */
 
 static void
-add_seconds(PbpDriftWatch *watch, PbpLoadCounts second, int seconds)
+add_seconds(PbpDriftWatch *watch, PbpAdviceCounts second, int seconds)
 {
 	for (int i = 0; i < seconds; i++)
 		pbp_add_load(&watch->pace, &second, BUFFERS);
@@ -94,7 +94,7 @@ watch_of_reference(void)
 {
 	PbpDriftWatch watch = {0};
 
-	add_seconds(&watch, (PbpLoadCounts) {20000, 4000, 1}, 20);
+	add_seconds(&watch, (PbpAdviceCounts) {20000, 4000,.seconds = 1}, 20);
 	pbp_set_reference(&watch, 0.2);
 	watch.mix = mix_of(1, 0, 0);
 	return watch;
@@ -106,21 +106,21 @@ keep_paces(void)
 	PbpPace		pace = {0};
 
 	ok(isnan(pbp_pace_rate(&pace)), "without a read, the rate is unknown");
-	pbp_add_load(&pace, &(PbpLoadCounts) {50, 0, 1}, BUFFERS);
-	pbp_add_load(&pace, &(PbpLoadCounts) {50, 10, 0}, BUFFERS);
+	pbp_add_load(&pace, &(PbpAdviceCounts) {50, 0,.seconds = 1}, BUFFERS);
+	pbp_add_load(&pace, &(PbpAdviceCounts) {50, 10,.seconds = 0}, BUFFERS);
 	ok(isnan(pbp_pace_rate(&pace)), "neither hits alone nor reads in no time change that");
-	pbp_add_load(&pace, &(PbpLoadCounts) {2000, 100, 2}, BUFFERS);
+	pbp_add_load(&pace, &(PbpAdviceCounts) {2000, 100,.seconds = 2}, BUFFERS);
 	ok(near(pbp_pace_rate(&pace), 1000), "the rate is that of the time in which pages were read");
-	pbp_add_load(&pace, &(PbpLoadCounts) {50, 0, 3600}, BUFFERS);
+	pbp_add_load(&pace, &(PbpAdviceCounts) {50, 0,.seconds = 3600}, BUFFERS);
 	ok(near(pbp_pace_rate(&pace), 1000), "... whatever idle time follows");
-	pbp_add_load(&pace, &(PbpLoadCounts) {9000, 3 * BUFFERS, 3}, BUFFERS);
+	pbp_add_load(&pace, &(PbpAdviceCounts) {9000, 3 * BUFFERS,.seconds = 3}, BUFFERS);
 	ok(near(pbp_pace_rate(&pace), (50 * 1000.0 + 3 * BUFFERS * 3000.0) / (50 + 3 * BUFFERS)),
 	   "three pools' worth of reads halve the weight of older ones");
 }
 
 typedef struct Case
 {
-	PbpLoadCounts second;
+	PbpAdviceCounts second;
 	double		other_share;	/* of the reads, of another relation */
 	PbpDriftKind kind;
 	double		change;
@@ -131,18 +131,18 @@ static void
 compare_loads(void)
 {
 	static const Case cases[] = {
-		{{20000, 4000, 1}, 0, PBP_SAME_LOAD, 0, "the same load"},
-		{{40000, 8000, 2}, 0, PBP_SAME_LOAD, 0, "... in seconds that are twice as long"},
-		{{20000, 4000, 1}, 0.2, PBP_SAME_LOAD, 0, "a fifth of the reads are of another relation, within the error"},
-		{{20000, 4000, 1}, 0.24, PBP_OTHER_MIX, (0.24 - BOTH_ERRORS + 0.22) / 2, "a quarter"},
-		{{59000, 11800, 1}, 0, PBP_SAME_LOAD, 0, "nearly three times the rate"},
-		{{61000, 12200, 1}, 0, PBP_OTHER_RATE, 3.05, "more"},
-		{{6700, 1340, 1}, 0, PBP_SAME_LOAD, 0, "a third of the rate"},
-		{{6600, 1320, 1}, 0, PBP_OTHER_RATE, 0.33, "less"},
-		{{61000, 6100, 1}, 0, PBP_SAME_LOAD, 0, "half the misses allow twice the rate"},
-		{{121000, 12100, 1}, 0, PBP_OTHER_RATE, 6.05, "... and not more than three times that"},
-		{{61000, 12200, 1}, 0.5, PBP_OTHER_MIX, (0.5 - BOTH_ERRORS + 0.48) / 2, "another rate and another mix: the mix is named"},
-		{{1900, 380, 1}, 0.9, PBP_QUIET_LOAD, 0, "hardly any accesses say nothing, whatever they read"},
+		{{20000, 4000,.seconds = 1}, 0, PBP_SAME_LOAD, 0, "the same load"},
+		{{40000, 8000,.seconds = 2}, 0, PBP_SAME_LOAD, 0, "... in seconds that are twice as long"},
+		{{20000, 4000,.seconds = 1}, 0.2, PBP_SAME_LOAD, 0, "a fifth of the reads are of another relation, within the error"},
+		{{20000, 4000,.seconds = 1}, 0.24, PBP_OTHER_MIX, (0.24 - BOTH_ERRORS + 0.22) / 2, "a quarter"},
+		{{59000, 11800,.seconds = 1}, 0, PBP_SAME_LOAD, 0, "nearly three times the rate"},
+		{{61000, 12200,.seconds = 1}, 0, PBP_OTHER_RATE, 3.05, "more"},
+		{{6700, 1340,.seconds = 1}, 0, PBP_SAME_LOAD, 0, "a third of the rate"},
+		{{6600, 1320,.seconds = 1}, 0, PBP_OTHER_RATE, 0.33, "less"},
+		{{61000, 6100,.seconds = 1}, 0, PBP_SAME_LOAD, 0, "half the misses allow twice the rate"},
+		{{121000, 12100,.seconds = 1}, 0, PBP_OTHER_RATE, 6.05, "... and not more than three times that"},
+		{{61000, 12200,.seconds = 1}, 0.5, PBP_OTHER_MIX, (0.5 - BOTH_ERRORS + 0.48) / 2, "another rate and another mix: the mix is named"},
+		{{1900, 380,.seconds = 1}, 0.9, PBP_QUIET_LOAD, 0, "hardly any accesses say nothing, whatever they read"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -164,8 +164,8 @@ static void
 hardly_read(void)
 {
 	PbpDriftWatch watch = watch_of_reference();
-	PbpLoadCounts asked = {300, 1, 1};
-	PbpLoadCounts second = {20000, 0, 1};
+	PbpAdviceCounts asked = {300, 1,.seconds = 1};
+	PbpAdviceCounts second = {20000, 0,.seconds = 1};
 	PbpReadMix	mix = {0};
 
 	watch.pace = (PbpPace) {0};
@@ -179,7 +179,7 @@ static void
 without_reference(void)
 {
 	PbpDriftWatch watch = {0};
-	PbpLoadCounts second = {1, 1, 1};
+	PbpAdviceCounts second = {1, 1,.seconds = 1};
 	PbpReadMix	mix = mix_of(1, 0, 0);
 
 	pbp_set_reference(&watch, NAN);

@@ -193,7 +193,7 @@ watch_of_before(void)
 {
 	PbpPredictionWatch watch = {0};
 	PbpObservation second = {
-		.buffers = BUFFERS,.counts = {20000, 4000, 1},.storage_ratio = NAN,.storage_error = NAN,
+		.buffers = BUFFERS,.counts = {20000, 4000,.seconds = 1},.storage_ratio = NAN,.storage_error = NAN,
 	};
 
 	second.mix = mix_of(1, 0, 0);
@@ -219,7 +219,7 @@ static PbpObservation
 second_of(const Case *now)
 {
 	PbpObservation second = {
-		.buffers = BUFFERS,.counts = {now->rate, now->rate * now->misses, 1},.settled = true,
+		.buffers = BUFFERS,.counts = {now->rate, now->rate * now->misses,.seconds = 1},.settled = true,
 		.storage_ratio = now->storage == UNKNOWN ? NAN : now->storage,.storage_error = 0.001,.os_cache_pages = 5000,
 	};
 
