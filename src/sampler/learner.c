@@ -503,11 +503,8 @@ pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
-	PbpEvicted	evicted;
-
 	pbp_look_end(&learner->look, ticks);
-	evicted = pbp_advice_take_evicted(learner->advice);
-	pbp_add_evicted(&learner->interval.sample.evicted, &evicted);
+	pbp_advice_take_evicted(learner->advice, &learner->interval.sample.evicted);
 	pbp_probe_pages(&learner->probing, learner->advice, true);
 }
 

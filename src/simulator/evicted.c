@@ -134,11 +134,11 @@ pbp_follow_gone(Advice *advice)
 	advice->evicted.at_last_look = nevicted;
 }
 
-PbpEvicted
-pbp_advice_take_evicted(PbpAdvice *advice)
+void
+pbp_advice_take_evicted(PbpAdvice *advice, PbpEvicted *sum)
 {
-	PbpEvicted	fresh = advice->fresh_evicted;
-
+	sum->pages += advice->fresh_evicted.pages;
+	sum->used_once += advice->fresh_evicted.used_once;
+	sum->read_again += advice->fresh_evicted.read_again;
 	advice->fresh_evicted = (PbpEvicted) {0};
-	return fresh;
 }

@@ -58,14 +58,6 @@ typedef struct PbpEvicted
 	int64_t		read_again;		/* before as many pages as the pool has were evicted */
 } PbpEvicted;
 
-static inline void
-pbp_add_evicted(PbpEvicted *sum, const PbpEvicted *evicted)
-{
-	sum->pages += evicted->pages;
-	sum->used_once += evicted->used_once;
-	sum->read_again += evicted->read_again;
-}
-
 /* A fork of a relation.  The numbers mean nothing here. */
 typedef struct PbpRelationKey
 {
@@ -160,10 +152,10 @@ extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int 
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 
 /*
- * What the pool has evicted since the last call, as looks found it.  None before as many pages as
- * the pool has were evicted since looks began, or began again.
+ * Adds what the pool has evicted since the last call, as looks found it.  None before as many pages
+ * as the pool has were evicted since looks began, or began again.
  */
-extern PbpEvicted pbp_advice_take_evicted(PbpAdvice *advice);
+extern void pbp_advice_take_evicted(PbpAdvice *advice, PbpEvicted *sum);
 
 /* True if the last look met this page. */
 extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);

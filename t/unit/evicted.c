@@ -24,11 +24,7 @@ take_all(Run *run)
 	PbpEvicted	sum = {0};
 
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
-	{
-		PbpEvicted	taken = pbp_advice_take_evicted(run->advice[j]);
-
-		pbp_add_evicted(&sum, &taken);
-	}
+		pbp_advice_take_evicted(run->advice[j], &sum);
 	return sum;
 }
 
