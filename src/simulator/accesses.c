@@ -195,19 +195,13 @@ pbp_count_look(Advice *advice)
 {
 	const LookState *look = &advice->look;
 	double		accesses = look->fresh.accesses;
-	double		nresidents = 0;
+	double		residents = sum_of_groups(look->found.residents);
 
-	for (int i = 0; i < GROUPS; i++)
-	{
-		nresidents += look->found.nresidents[i];
-		advice->counters.residents[i] += look->found.nresidents[i];
-		advice->counters.loads[i] += look->found.nloads[i];
-		advice->nsampled_loads += look->found.nloads[i];
-	}
-	advice->counters.new_loads += look->found.nnew_loads;
+	pbp_add_doubles(&advice->counters.found, &look->found, sizeof(look->found));
+	advice->nsampled_loads += (int64_t) sum_of_groups(look->found.loads);
 	advice->counters.ticks += ticks_passed(advice);
-	if (nresidents > 0)
-		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
+	if (residents > 0)
+		advice->counters.saturated_accesses += accesses * look->found.saturated / residents;
 	if (!advice->light.quiet)
 	{
 		advice->counters.load_accesses += accesses;

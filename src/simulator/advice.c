@@ -220,15 +220,12 @@ follow_residents(Advice *advice)
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
 	double		passed = ticks_passed(advice) / advice->nbuffers;
-	double		found = 0;
+	double		found = sum_of_groups(advice->look.found.residents);
+	double		scanned = found > 0 ? advice->look.found.scanned / found : 0;
 	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
-	double		scanned;
 
 	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
-	for (int i = 0; i < GROUPS; i++)
-		found += advice->look.found.nresidents[i];
-	scanned = found > 0 ? advice->look.found.nscanned / found : 0;
 	*average += gain * (found - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	advice->averages.scanned_share += gain * (scanned - advice->averages.scanned_share);
@@ -333,9 +330,7 @@ scale_all(Advice *advice, double share)
 		size->accesses = before.accesses;
 		size->skipped = before.skipped;
 	}
-	pbp_scale_doubles(advice->counters.loads, sizeof(advice->counters.loads), share);
-	pbp_scale_doubles(advice->counters.residents, sizeof(advice->counters.residents), share);
-	advice->counters.new_loads *= share;
+	pbp_scale_doubles(&advice->counters.found, sizeof(advice->counters.found), share);
 	pbp_scale_doubles(advice->recent.doubtful_misses, sizeof(advice->recent.doubtful_misses),
 					  share);
 	pbp_scale_relations(advice, share, pbp_scale_caches(advice, share));

@@ -246,17 +246,25 @@ typedef struct SizeCounters
 	double		dirty_evictions;
 } SizeCounters;
 
+/* What one look finds, or all of them, in numbers of sampled pages; nothing but doubles. */
+typedef struct Findings
+{
+	double		residents[GROUPS];
+	double		scanned;		/* of them, by large scans alone */
+	double		saturated;		/* of them, at the maximum usage count */
+	double		loads[GROUPS];
+	double		new_loads;
+} Findings;
+
 /* What decays; nothing but doubles. */
 typedef struct Counters
 {
+	Findings	found;
 	double		saturated_accesses; /* accesses times the share of residents at
 									 * the maximum usage count */
 	double		load_accesses;	/* and ticks, without a light load that is not learned */
 	double		load_ticks;
 	double		load_seconds;
-	double		loads[GROUPS];
-	double		new_loads;
-	double		residents[GROUPS];	/* that looks found */
 	double		ticks;
 	SizeCounters sizes[FACTORS];
 } Counters;
@@ -319,16 +327,6 @@ typedef struct EvictedPages
 	double		in_phase;		/* evictions in this phase */
 	uint32_t	at_last_look;	/* that it has found */
 } EvictedPages;
-
-/* What one look found, in numbers of sampled pages. */
-typedef struct Findings
-{
-	uint32_t	nresidents[GROUPS];
-	uint32_t	nscanned;		/* of them, by large scans alone */
-	uint32_t	nsaturated;		/* of them, at the maximum usage count */
-	uint32_t	nloads[GROUPS];
-	uint32_t	nnew_loads;
-} Findings;
 
 /* This look and the last. */
 typedef struct LookState
@@ -528,7 +526,7 @@ sum_of_groups(const double *counts)
 static inline double
 all_loads(const Advice *advice)
 {
-	return sum_of_groups(advice->counters.loads);
+	return sum_of_groups(advice->counters.found.loads);
 }
 
 /* The counters of a page's relation. */

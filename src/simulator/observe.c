@@ -273,7 +273,7 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 
 	if (list->nmeetings < advice->max_meetings)
 		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
-	advice->look.found.nscanned += scanned;
+	advice->look.found.scanned += scanned;
 	if (load)
 	{
 		if (!advice->look.lost)
@@ -308,8 +308,8 @@ pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool 
 	advice->head.wants_relation = false;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
-	advice->look.found.nresidents[group_of((uint32_t) key)]++;
-	advice->look.found.nsaturated += usage == advice->usage_max;
+	advice->look.found.residents[group_of((uint32_t) key)]++;
+	advice->look.found.saturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
 	{
 		page = add_page(advice, key);

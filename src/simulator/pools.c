@@ -256,8 +256,8 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		{
 			if (!met_in_look(state, advice->look.number))
 				continue;
-			advice->look.found.nloads[group_of(fingerprint)] += counts;
-			advice->look.found.nnew_loads += counts && absent_everywhere(state);
+			advice->look.found.loads[group_of(fingerprint)] += counts;
+			advice->look.found.new_loads += counts && absent_everywhere(state);
 		}
 		/* the last look's own events are played only where they are no uses */
 		if (advice->relations != NULL && look != advice->look.number)

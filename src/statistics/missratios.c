@@ -193,7 +193,7 @@ learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_UNSEEN;
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, all_loads(advice) - counters->new_loads,
+	if (too_few_counted(advice, all_loads(advice) - counters->found.new_loads,
 						server->reads + server->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	/* which of the saturated pages are used more is unknown */
@@ -232,13 +232,13 @@ estimate_without(const Advice *advice, int i, int group)
 	const PbpAdviceCounts *server = &advice->server;
 	const SizeCounters *size = &counters->sizes[i];
 	double		share = share_without(group);
-	double		residents = sum_of_groups(counters->residents);
+	double		residents = sum_of_groups(counters->found.residents);
 	double		share_of_residents = residents > 0 ?
-		sum_without(counters->residents, group) / residents : share;
+		sum_without(counters->found.residents, group) / residents : share;
 	double		extra_misses = sum_without(size->extra_misses, group);
 	double		baseline_misses = sum_without(size->baseline_misses, group);
 	double		measured = server->reads / server->accesses;
-	double		found = seen_share(advice, sum_without(counters->loads, group) / share);
+	double		found = seen_share(advice, sum_without(counters->found.loads, group) / share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, extra_misses / share_of_residents);
 	/* also of the misses that a larger pool avoids, but large scans may have the rest */
