@@ -31,7 +31,6 @@
 #define NEARLY_ALL_HOURS	0.9
 
 /* sampler/report.c */
-#define SAME_SIZE			0.001
 #define LARGE_SELF_ERROR	0.2
 
 /* What a server of 4 GB gives: a small pool stands for the sample of a large one. */
@@ -301,18 +300,6 @@ worker_sum_hours(const Worker *worker, int hours, PbpHoursSum *sum)
 			pbp_sum_hour(sum, &worker->hours[i]);
 }
 
-/* advised_before() of sampler/report.c */
-static int
-advised_before(const Worker *worker)
-{
-	double		factor = (double) worker->advised_buffers / worker->nbuffers;
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (fabs(factor / pbp_advice_factor(i) - 1) <= SAME_SIZE)
-			return i;
-	return -1;
-}
-
 static PbpDecision
 decide(Worker *worker, const PbpCompared *waiting)
 {
@@ -326,7 +313,7 @@ decide(Worker *worker, const PbpCompared *waiting)
 		.hours = &worker->last_hours,
 		.watched_seconds = (double) worker->second,
 		.wanted_hours = HOURS_OF_DAY,
-		.advised_before = advised_before(worker),
+		.advised_before = pbp_size_of_factor((double) worker->advised_buffers / worker->nbuffers),
 		.loaded = worker->naccesses >= worker->nbuffers,
 		.evicted = worker->pool->ticks > 0,
 		.unsettled = worker->totals.change != PBP_NO_CHANGE ||

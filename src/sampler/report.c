@@ -22,9 +22,6 @@
 /* Hours are added up as often. */
 #define SUM_NS			INT64CONST(60000000000)
 
-/* Sizes closer than this are the same: page counts are rounded. */
-#define SAME_SIZE		0.001
-
 /* ---- waiting ---- */
 
 /* For a second of the recent workload. */
@@ -121,18 +118,6 @@ pbp_reset_decisions(void)
 	pfree(report);
 }
 
-/* What was advised before, as a size of today's pool; -1: nothing, or another one. */
-static int
-advised_before(void)
-{
-	double		factor = (double) advised_buffers / NBuffers;
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (fabs(factor / pbp_advice_factor(i) - 1) <= SAME_SIZE)
-			return i;
-	return -1;
-}
-
 /* Sets the decision of a report that is complete otherwise. */
 void
 pbp_decide_report(PbpAdviceReport *report)
@@ -150,7 +135,7 @@ pbp_decide_report(PbpAdviceReport *report)
 		.hours = &last_hours,
 		.watched_seconds = report->watched_seconds,
 		.wanted_hours = pbp_decision_hours,
-		.advised_before = advised_before(),
+		.advised_before = pbp_size_of_factor((double) advised_buffers / NBuffers),
 		.loaded = report->loaded,
 		.evicted = pbp_has_evicted(),
 		.probed = !report->times.measured,

@@ -25,19 +25,25 @@ width(int i)
 	return log2(pbp_advice_factor(i + 1) / pbp_advice_factor(i));
 }
 
+int
+pbp_size_of_factor(double factor)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (fabs(factor / pbp_advice_factor(i) - 1) <= SAME_FACTOR)
+			return i;
+	return -1;
+}
+
 static Place
 find_place(double factor)
 {
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		double		estimated = pbp_advice_factor(i);
+	int			size = pbp_size_of_factor(factor);
 
-		if (fabs(factor / estimated - 1) <= SAME_FACTOR)
-			return (Place) {i, i, 0};
-		if (factor < estimated)
-			return i == 0 ? (Place) {-1, -1, 0} :
-				(Place) {i - 1, i, log2(factor / pbp_advice_factor(i - 1)) / width(i - 1)};
-	}
+	if (size >= 0)
+		return (Place) {size, size, 0};
+	for (int i = 1; i < PBP_ADVICE_FACTORS && factor > pbp_advice_factor(0); i++)
+		if (factor < pbp_advice_factor(i))
+			return (Place) {i - 1, i, log2(factor / pbp_advice_factor(i - 1)) / width(i - 1)};
 	return (Place) {-1, -1, 0};
 }
 

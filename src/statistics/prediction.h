@@ -139,6 +139,10 @@ typedef struct PbpObservation
 } PbpObservation;
 
 /* forecast.c */
+
+/* The size that the advice estimates at this factor of today's; -1: none. */
+extern int	pbp_size_of_factor(double factor);
+
 extern PbpFigure pbp_curve_at(const PbpFigure *points, double factor);
 extern PbpForecast pbp_forecast(const PbpFigure *points, double factor, bool falls);
 extern int	pbp_unknown_point(const PbpFigure *points, double factor);
