@@ -31,7 +31,6 @@ static const double factors[FACTORS] = {
 #define PAGES_PER_RESIDENT	(factors[FACTORS - 1] + 1)
 #define EVENTS_PER_RESIDENT	1.6
 #define MEETINGS_PER_RESIDENT	1.1
-#define SLACK_DEVIATIONS	2.0
 
 /* Weights in the moving averages: of a pass of the hand, and of one look. */
 #define RESIDENTS_GAIN		0.1

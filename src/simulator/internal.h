@@ -39,6 +39,9 @@
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
 
+/* More sampled pages than this are in a pool by chance only. */
+#define SLACK_DEVIATIONS	2.0
+
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 

@@ -13,9 +13,6 @@
 
 #include <string.h>
 
-/* More sampled pages than this are in a pool of today's size by chance only. */
-#define SLACK_DEVIATIONS	2.0
-
 /*
  * After a loss of knowledge, pools are in order once they have missed so many times their pages.
  * With 1, the optimum is twice as far off where no look comes half of the time.
@@ -34,7 +31,7 @@ pbp_size_of_policies(int size)
 	return sizes[size];
 }
 
-/* Of the whole sample. */
+/* Of the whole sample, in a pool of today's size. */
 static double
 most_pages(const Advice *advice)
 {
