@@ -65,7 +65,6 @@ pbp_moved_until(const Advice *advice)
  */
 #define HALF_LIFE_PACE		900.0
 #define LEAST_PACE			0.01
-#define LEAST_MISS_RATIO	0.001
 
 /* Sums of a light load halve in this time; each second at the usual pace cancels so many of it. */
 #define HALF_LIFE_LIGHT		300.0
@@ -127,7 +126,7 @@ has_light_load(const Advice *advice)
 	double		pace = usual_pace(advice, advice->counters.load_accesses) *
 		exp2(-advice->light.lasted / HALF_LIFE_PACE);
 
-	return sum->reads > LEAST_MISS_RATIO * sum->accesses &&
+	return sum->reads > PBP_FEW_MISSES * sum->accesses &&
 		sum->accesses > PBP_QUIET_SHARE * pace * sum->seconds;
 }
 

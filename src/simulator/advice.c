@@ -32,9 +32,8 @@ static const double factors[FACTORS] = {
 #define EVENTS_PER_RESIDENT	1.6
 #define MEETINGS_PER_RESIDENT	1.1
 
-/* Weights in the moving averages: of a pass of the hand, and of one look. */
-#define RESIDENTS_GAIN		0.1
-#define LOST_GAIN			0.1
+/* Weight in the moving averages: of a pass of the hand, or of one look. */
+#define AVERAGES_GAIN		0.1
 
 /* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
 #define LEVEL_OF_1			28
@@ -189,7 +188,7 @@ pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(advice);
 	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
-	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
+	advice->averages.lost_share += AVERAGES_GAIN * (look->lost - advice->averages.lost_share);
 	if (look->lost)
 	{
 		look->first_ticks = ticks;
@@ -221,7 +220,7 @@ follow_residents(Advice *advice)
 	double		passed = ticks_passed(advice) / advice->nbuffers;
 	double		found = sum_of_groups(advice->look.found.residents);
 	double		scanned = found > 0 ? advice->look.found.scanned / found : 0;
-	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
+	double		gain = *average > 0 ? fmin(1, AVERAGES_GAIN * passed) : 1;
 
 	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */

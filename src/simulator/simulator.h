@@ -47,6 +47,9 @@ enum
  */
 #define PBP_QUIET_SHARE		0.1
 
+/* Below this miss ratio, no other size matters. */
+#define PBP_FEW_MISSES		0.001
+
 /* Share of learning that is reported at most before it ends. */
 #define PBP_MOST_PROGRESS	0.99
 

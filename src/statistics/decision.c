@@ -14,9 +14,6 @@
  */
 #include "statistics/decision.h"
 
-/* Below this miss ratio, no other size matters. */
-#define FEW_MISSES			0.001
-
 /* From here on, the page cache serves nearly all misses. */
 #define NEARLY_ALL			0.95
 
@@ -341,7 +338,7 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 static bool
 reads_little(const PbpDecision *decision, double miss_ratio)
 {
-	return miss_ratio < FEW_MISSES &&
+	return miss_ratio < PBP_FEW_MISSES &&
 		(decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <=
 		 fmax(LEAST_WAITING, threshold_of(decision).least));
 }
