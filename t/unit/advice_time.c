@@ -226,6 +226,28 @@ pause_at_night(void)
 	bench_finish(&bench);
 }
 
+/* A load of 100 seconds again and again, with a light one for twelve minutes between. */
+static void
+come_back(void)
+{
+	static const Load night = {NIGHT_PACE / 50, 0, 6 * BUFFERS, 1.0 / 50};
+	static const Load light = {NIGHT_PACE / 20, 7 * BUFFERS, 17 * BUFFERS / 16, 1};
+	Bench		bench;
+	int			npauses = 0;
+
+	end_of_night(&bench);
+	for (int turn = 0; turn < 3; turn++)
+	{
+		for (int i = 0; i < 100 * 50; i++)
+			run_load(&bench, &night);
+		for (int i = 0; i < 12 * 60; i++)
+			run_load(&bench, &light);
+		npauses += totals_of(bench.run.advice[0]).change == PBP_LIGHT_LOAD;
+	}
+	ok(npauses == 3, "a load that comes back before a light one has become the load remains the load");
+	bench_finish(&bench);
+}
+
 /* Two queries in turn, each for 15 seconds, of which either reads the pool more than ten times in that time. */
 static void
 take_turns(void)
@@ -309,6 +331,7 @@ main(void)
 	publish_late();
 	ask_idle_server();
 	pause_at_night();
+	come_back();
 	follow_light_day();
 	remain_idle(300, "a query of 300 accesses every 15 seconds");
 	remain_idle(30, "a query of 30 accesses every 15 seconds");
