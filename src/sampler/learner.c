@@ -139,7 +139,7 @@ static void
 follow_mix(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned)
 {
 	PbpReadMix	lately;
-	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
+	const PbpAdviceCounts *fresh = &learner->fresh.counts;
 	double		pools = fresh->reads / NBuffers;
 
 	pbp_fade_read_counts(&learner->lately_read,
@@ -158,14 +158,14 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	const PbpFreshCounts *fresh = &learner->fresh;
 	PbpSample  *sample = &learner->interval.sample;
 	PbpHourShare share = {
-		.seconds = fresh->accesses.seconds,
-		.accesses = fresh->accesses.accesses,
-		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
-		.reads = fresh->accesses.reads,
+		.seconds = fresh->counts.seconds,
+		.accesses = fresh->counts.accesses,
+		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->counts),
+		.reads = fresh->counts.reads,
 		.active_ms = fresh->sessions.active_ms,
 		.counted_ms = fresh->sessions.counted.working_ms,
 		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions,
-								 fresh->accesses.reads, report),
+								 fresh->counts.reads, report),
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
@@ -181,9 +181,9 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	pbp_count_hour(report->made_at, &share);
 	sample->accesses += (int64) share.accesses;
 	sample->reads += (int64) share.reads;
-	sample->scan_reads += fresh->accesses.scan_reads;
-	sample->scan_hits += fresh->accesses.scan_hits;
-	sample->scan_reuses += fresh->accesses.scan_reuses;
+	sample->scan_reads += fresh->counts.scan_reads;
+	sample->scan_hits += fresh->counts.scan_hits;
+	sample->scan_reuses += fresh->counts.scan_reuses;
 	if (!isnan(share.read_ms))
 	{
 		sample->read_ms += share.read_ms;
@@ -202,7 +202,7 @@ static void
 publish(PbpLearner *learner)
 {
 	PbpAdviceReport report = {0};
-	PbpAdviceCounts counts = learner->fresh.accesses;
+	PbpAdviceCounts counts = learner->fresh.counts;
 	PbpReadMix	learned = {0};
 
 	report.made_at = GetCurrentTimestamp();
@@ -669,7 +669,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	pbp_count_reads_beside_scans(&learner->counted, counts.reads + counts.extends);
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.accesses;
-	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
+	pbp_add_doubles(&learner->fresh.counts, &counts, sizeof(counts));
 	pbp_add_doubles(&learner->fresh.sessions, &time, sizeof(time));
 	pbp_count_session_time(&learner->sessions, &counts, &time);
 }

@@ -143,7 +143,7 @@ typedef struct PbpNextSample
 /* What was counted since the last report. */
 typedef struct PbpFreshCounts
 {
-	PbpAdviceCounts accesses;
+	PbpAdviceCounts counts;
 	PbpSessionTime sessions;
 	PbpReadCounts reads;
 } PbpFreshCounts;
