@@ -46,9 +46,8 @@ error_of(const PbpEstimate *estimate)
 }
 
 /*
- * Of its difference to today's, of the same sample and time.  What the model does not know of one
- * of them, it mostly does not know of the other either.  For how it varies with the load, see
- * pbp_compared_now().
+ * Of its difference to today's, of the same sample and time, which the model does not doubt.  For
+ * how it varies with the load, see pbp_compared_now().
  */
 static inline double
 error_of_change(const PbpEstimate *estimate, const PbpEstimate *today)
@@ -57,7 +56,7 @@ error_of_change(const PbpEstimate *estimate, const PbpEstimate *today)
 
 	for (int group = 0; group < GROUPS; group++)
 		without[group] = estimate->without[group] - today->without[group];
-	return pbp_jackknife_error(without, GROUPS) + fmax(estimate->model, today->model);
+	return pbp_jackknife_error(without, GROUPS) + estimate->model;
 }
 
 static inline double

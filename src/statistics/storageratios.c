@@ -399,6 +399,18 @@ bounded_split(const Advice *advice, int cache)
 	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
 }
 
+/*
+ * Of the difference to today's.  Where today is not reproduced, no difference is known better than
+ * that: a pool with hardly any page cache does not have the same error.
+ */
+static double
+error_of_storage_change(const Advice *advice, PbpEstimate here, const PbpEstimate *reference)
+{
+	here.model = fmax(here.model, misses_above(advice, BASELINE)->value *
+					  error_by_kernel(advice, BASELINE));
+	return error_of_change(&here, reference);
+}
+
 /* With the errors of the figure that is not bounded by other sizes. */
 static PbpEstimate
 estimate_cache(const Advice *advice, int cache)
@@ -454,7 +466,7 @@ row_of(const Advice *advice, int cache, double storage_ratio)
 		row.ratio = (PbpCompared)
 		{
 			ratio, error_of(&here), ratio - today,
-			cache == BASELINE ? 0 : error_of_change(&here, &reference)
+			cache == BASELINE ? 0 : error_of_storage_change(advice, here, &reference)
 		};
 		row.scans = compare_scans(advice, cache);
 	}
