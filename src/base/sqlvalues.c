@@ -302,11 +302,11 @@ emit_row(FunctionCallInfo fcinfo, Row *row)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
 }
 
-/* Columns that it lacks are unknown, and the last says why. */
+/* Of so many columns, those that it lacks are unknown, and the last says why. */
 void
-emit_unknown(FunctionCallInfo fcinfo, Row *row, const char *why)
+emit_unknown(FunctionCallInfo fcinfo, Row *row, int ncols, const char *why)
 {
-	add_nulls(row, ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc->natts - 1 - row->ncols);
+	add_nulls(row, ncols - 1 - row->ncols);
 	add_text(row, why);
 	emit_row(fcinfo, row);
 }
