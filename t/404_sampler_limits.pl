@@ -47,7 +47,7 @@ SKIP:
 			sub {
 				ask($node, $reloads);
 				$share = (processor_seconds($pid) - $used) / (time - $begun);
-				return $share < 0.02;
+				return $share < 0.015;
 			}),
 		'reloads: the share of a processor is kept') or diag($share);
 	is(join(' ', (stat $saved)[ 1, 9 ]), "@file", 'reloads that change nothing: nothing is saved');

@@ -102,7 +102,7 @@ emit_advice(FunctionCallInfo fcinfo, const AdviceOfSize *advice)
 	add_text(&row, knows_fit ? fit_names[advice->fit] : NULL);
 	add_text(&row, advice->mark);
 	if (unknown != NULL)
-		emit_unknown(fcinfo, &row, 15, join_notes(origin_of_report(report), unknown));
+		emit_noted(fcinfo, &row, 15, join_notes(origin_of_report(report), unknown));
 	else
 	{
 		add_interval(&row, advice->misses.ratio.value, advice->misses.ratio.error, 1);
@@ -260,7 +260,7 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 								"so %s more may be in use",
 								pretty_size((int64) rint(window->hidden)));
 		}
-		emit_unknown(fcinfo, &row, 5, join_notes(origin_of_report(report), note));
+		emit_noted(fcinfo, &row, 5, join_notes(origin_of_report(report), note));
 	}
 	return (Datum) 0;
 }
@@ -370,7 +370,7 @@ pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 		Row			row = {0};
 
 		InitMaterializedSRF(fcinfo, 0);
-		emit_unknown(fcinfo, &row, 16, missing);
+		emit_noted(fcinfo, &row, 16, missing);
 	}
 	else
 	{

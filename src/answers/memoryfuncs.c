@@ -457,7 +457,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 		add_count(&row, (int64) NBuffers * BLCKSZ);
 		add_null(&row);
 		add_text(&row, "today");
-		emit_unknown(fcinfo, &row, 11, need->unknown);
+		emit_noted(fcinfo, &row, 11, need->unknown);
 	}
 	return (Datum) 0;
 }

@@ -80,7 +80,7 @@ emit_policy(FunctionCallInfo fcinfo, const PbpAdviceReport *report, int policy, 
 	add_number(&row, pbp_advice_factor(pbp_size_of_policies(size)));
 	add_text(&row, policy_names[policy]);
 	if (unknown != NULL)
-		emit_unknown(fcinfo, &row, 12, unknown);
+		emit_noted(fcinfo, &row, 12, unknown);
 	else
 	{
 		PbpFigure	saved = saved_ms(report, policy_row, policy, size);

@@ -302,12 +302,12 @@ emit_row(FunctionCallInfo fcinfo, Row *row)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
 }
 
-/* Of so many columns, those that it lacks are unknown, and the last says why. */
+/* Of so many columns, the last is a note, and those that the row lacks before it are NULL. */
 void
-emit_unknown(FunctionCallInfo fcinfo, Row *row, int ncols, const char *why)
+emit_noted(FunctionCallInfo fcinfo, Row *row, int ncols, const char *note)
 {
 	add_nulls(row, ncols - 1 - row->ncols);
-	add_text(row, why);
+	add_text(row, note);
 	emit_row(fcinfo, row);
 }
 

@@ -67,7 +67,7 @@ extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
 extern Datum usagecounts_array(const int64 *usage);
 extern Datum row_datum(FunctionCallInfo fcinfo, Row *row);
 extern void emit_row(FunctionCallInfo fcinfo, Row *row);
-extern void emit_unknown(FunctionCallInfo fcinfo, Row *row, int ncols, const char *why);
+extern void emit_noted(FunctionCallInfo fcinfo, Row *row, int ncols, const char *note);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
 

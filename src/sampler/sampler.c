@@ -101,6 +101,7 @@ read_clock(Sampler *sampler)
 
 	now->ns = pbp_now_ns();
 	now->cpu_ns = pbp_cpu_now_ns();
+	/* while the hand seems to be behind, it counts from where it was */
 	if (ticks == 0)
 		return;
 	now->ticks += ticks;
