@@ -164,7 +164,8 @@ read_times(const Worker *worker)
 						  (PbpFigure) {STORAGE_MS * 1e6, STORAGE_MS * 1e5},
 						  measured,
 						  pbp_storage_share(&worker->rows[PBP_ADVICE_BASELINE],
-											&worker->storage[PBP_ADVICE_BASELINE]));
+											&worker->storage[PBP_ADVICE_BASELINE]),
+						  (PbpFigure) {0, 0});
 }
 
 /* follow_mix() of sampler/learner.c */

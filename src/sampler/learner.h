@@ -85,7 +85,7 @@ typedef struct PbpTimed
 /* What wait events say of reads; all but the last one decay. */
 typedef struct PbpSeenReads
 {
-	PbpAdviceCounts counts;		/* for reads through rings, processes wait as well */
+	PbpAdviceCounts counts;
 	PbpSessionTime time;
 	double		late_ms;		/* decays more slowly, as waited_ms does */
 	double		waited_ms;
@@ -100,8 +100,7 @@ typedef struct PbpSessionTimes
 	double		most_working;	/* sessions at once; no sum */
 	PbpSeenReads seen;
 	/* While the server times reads and writes: */
-	PbpTimed	timed_reads;
-	PbpTimed	most_timed;		/* the same reads, perhaps with the time of scans */
+	PbpTimed	timed_reads;	/* without PBP_COUNTS_APART, with the time of large scans */
 	PbpTimed	timed_scans;	/* blocks that large scans read */
 	PbpTimed	timed_writes;	/* by accesses */
 	/* No sums that decay: */

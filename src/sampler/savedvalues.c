@@ -113,7 +113,7 @@ are_times(const PbpReadTimes *times)
 		REALS(0, 1, queue->service, queue->beside, queue->most_service, queue->least_beside,
 			  queue->quick) &&
 		REALS(0, MAX_BACKENDS, queue->sessions) &&
-		REALS(0, MANY, queue->between, times->uncertain) &&
+		REALS(0, MANY, queue->between, times->uncertain, times->scanned) &&
 		is_bool(&queue->limited) && is_bool(&times->measured);
 }
 

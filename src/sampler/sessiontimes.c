@@ -124,15 +124,12 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 					   const PbpSessionTime *time)
 {
 	double		weight = exp2(-counts->seconds / HALF_LIFE);
-	bool		apart = PBP_COUNTS_APART || counts->scan_reads == 0;
 
 	pbp_add_fading(&times->counts, weight, counts, sizeof(*counts));
 	pbp_add_fading(&times->time, weight, time, sizeof(*time));
 	add_seen(&times->seen, weight, counts, time);
 	times->most_working *= weight;
-	/* reads beside scans that are not timed apart take at most as long as both */
-	add_timed(&times->timed_reads, weight, apart ? counts->reads : 0, time->read_us);
-	add_timed(&times->most_timed, weight, counts->reads, time->read_us);
+	add_timed(&times->timed_reads, weight, counts->reads, time->read_us);
 	add_timed(&times->timed_scans, weight, counts->scan_reads, time->scan_us);
 	add_timed(&times->timed_writes, weight, counts->accesses, time->write_us);
 }
@@ -161,8 +158,8 @@ few_are_late(const PbpSeenReads *seen)
 }
 
 /*
- * Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown.
- * Processes wait for each other, so those of one count are one event.
+ * Mean time of a read, by the server's times or else by wait events, which have that of large scans
+ * as well.  NaN: it is unknown.  Processes wait for each other, so those of one count are one event.
  */
 static PbpFigure
 measured_time(const PbpSessionTimes *times)
@@ -174,18 +171,35 @@ measured_time(const PbpSessionTimes *times)
 	double		missed = missed_time(seen);
 	double		ns = waited * missed * 1e6 / seen->counts.reads;
 	double		error = hypot(PBP_DEVIATIONS * sqrt(counted->reading_squares) / waited, missed - 1);
+	double		others = seen->counts.ring_reads - seen->counts.scan_reads;
 
 	if (!isnan(timed))
 		return (PbpFigure) {timed, 0};
 	return waited * waited >= PBP_ENOUGH_EVENTS * counted->reading_squares && ns > 0 &&
-		seen->counts.ring_reads <= FEW_OTHERS * seen->counts.reads && few_are_late(seen) ?
+		others <= FEW_OTHERS * seen->counts.reads && few_are_late(seen) ?
 		(PbpFigure) {ns, ns * error} : PBP_NO_FIGURE;
 }
 
 /*
- * What a read takes at most: all the time that sessions worked, or read and scanned, or that
- * processes were found to wait for reads, if not by chance.  Sessions worked at least as long as
- * was counted: the server publishes the time of a statement after its reads.
+ * Blocks that large scans read from storage for each read, as far as the mean time has theirs as
+ * well.  Of the blocks of scans, such a share is from storage.
+ */
+static PbpFigure
+scanned_in_time(const PbpSessionTimes *times, PbpFigure storage_share)
+{
+	bool		timed = !isnan(mean_ns(times->timed_reads));
+	const PbpAdviceCounts *counts = timed ? &times->counts : &times->seen.counts;
+	double		scanned = counts->scan_reads / counts->reads;
+
+	if (counts->scan_reads == 0 || (timed && PBP_COUNTS_APART))
+		return (PbpFigure) {0, 0};
+	return (PbpFigure) {scanned * storage_share.value, scanned * storage_share.error};
+}
+
+/*
+ * What a read takes at most: all the time that sessions worked, or that processes were found to
+ * wait for reads, if not by chance.  Sessions worked at least as long as was counted: the server
+ * publishes the time of a statement after its reads.
  */
 static double
 most_time(const PbpSessionTimes *times, double working_ms)
@@ -199,9 +213,8 @@ most_time(const PbpSessionTimes *times, double working_ms)
 		 UNSEEN_BY_CHANCE * 1e3 * times->counts.seconds / all->ncounts);
 	double		reads = few_are_late(seen) ? seen->counts.reads : 0;
 
-	return fmin(fmin(mean_ns((PbpTimed) {times->counts.reads, worked * 1e6}),
-					 mean_ns((PbpTimed) {reads, waited * 1e6})),
-				mean_ns(times->most_timed));
+	return fmin(mean_ns((PbpTimed) {times->counts.reads, worked * 1e6}),
+				mean_ns((PbpTimed) {reads, waited * 1e6}));
 }
 
 void
@@ -213,6 +226,8 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		scans = report->totals.scan_reads / report->totals.accesses;
+	PbpFigure	scans_share = {today.storage->scans.value / scans,
+	today.storage->scans.error / scans};
 	double		working_ms = pbp_working_ms(times->time.active_ms, times->time.counted.working_ms);
 	double		waiting;
 	double		scanning;
@@ -220,12 +235,12 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	report->active_ms = times->counts.seconds > 0 ? working_ms / times->counts.seconds : NAN;
 	report->times = pbp_read_times(pbp_mean_time(os->ns, pbp_ntimes(os)),
 								   pbp_mean_time(storage->ns, pbp_ntimes(storage)),
-								   measured_time(times), storage_share);
+								   measured_time(times), storage_share,
+								   scanned_in_time(times, scans_share));
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
 					most_time(times, working_ms));
 	report->times.scan = pbp_scan_time(report->times.storage, mean_ns(times->timed_scans),
-									   (PbpFigure) {today.storage->scans.value / scans,
-									   today.storage->scans.error / scans});
+									   scans_share);
 	waiting = today.storage->ratio.value * today.accesses * report->times.storage.value / 1e9;
 	scanning = today.storage->scans.value > 0 ?
 		today.storage->scans.value * today.accesses * report->times.scan.value / 1e9 : 0;

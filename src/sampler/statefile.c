@@ -30,7 +30,7 @@
 #define BAD_FILE		STATE_FILE ".bad"
 
 #define MAGIC			UINT64CONST(0x7062707374617465)
-#define VERSION			15
+#define VERSION			16
 
 /* Crashes in a row while the file was in use; or one while it was read. */
 #define MAX_CRASHES		2

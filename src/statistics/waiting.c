@@ -48,10 +48,10 @@
 
 /*
  * A scan is read ahead, so that one of its blocks takes a part of the time of a read by itself:
- * hardly any of it, where each read takes milliseconds, or up to this share, where a device is
- * limited in operations and in bytes.
+ * hardly any of it, where each read takes milliseconds, or up to twice this share, where a device
+ * is limited in operations and in bytes.
  */
-#define SHARE_OF_READ		0.25
+#define SCAN_TIME			0.125
 
 /* Below this share of a scan's blocks, their mean time says nothing about storage. */
 #define LEAST_STORAGE_SHARE	0.1
@@ -102,18 +102,23 @@ relative_error(PbpFigure figure)
 }
 
 /*
- * The server's own mean leaves only the ratio between both kinds uncertain, if it is certain: the
- * more of the time one kind takes today, the less uncertain is its time.
+ * The server's own mean leaves only the ratio between both kinds uncertain, and how much of it is
+ * for large scans: the more of the time one kind takes today, the less uncertain is its time.  Each
+ * block of a scan may take twice as long, or no time.
  */
 PbpReadTimes
-pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double storage_share)
+pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double storage_share,
+			   PbpFigure scanned)
 {
-	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
+	double		scan = SCAN_TIME * storage.value;
+	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value) +
+		times(scanned.value, scan);
 	double		scale = measured.value / mean;
-	double		storage_part = times(storage_share, storage.value) / mean;
+	double		os_part = times(1 - storage_share, os.value) / mean;
+	double		storage_part = 1 - os_part;
 	double		ratio_error = hypot(relative_error(os), relative_error(storage));
 
-	if (isnan(scale) || !(mean > 0))
+	if (!(scale > 0) || !(mean > 0))
 		return (PbpReadTimes)
 	{
 		.os = {os.value, os.value * relative_error(os)},
@@ -122,10 +127,10 @@ pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double stora
 	return (PbpReadTimes)
 	{
 		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
-		.storage = {scale * storage.value,
-					scale * times(1 - storage_part, storage.value * ratio_error)},
+		.storage = {scale * storage.value, scale * times(os_part, storage.value * ratio_error)},
 		.measured = true,
 		.uncertain = measured.error / measured.value,
+		.scanned = times(scanned.value + 2 * scanned.error, scan) / mean,
 	};
 }
 
@@ -152,7 +157,7 @@ pbp_scan_time(PbpFigure storage, double measured_ns, PbpFigure storage_share)
 
 	if (storage_share.value >= LEAST_STORAGE_SHARE && ns > 0)
 		return (PbpFigure) {ns, ns * fmin(1, storage_share.error / storage_share.value)};
-	ns = SHARE_OF_READ * storage.value / 2;
+	ns = SCAN_TIME * storage.value;
 	return (PbpFigure) {ns, ns};
 }
 
@@ -341,7 +346,7 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		change_error = hypot(hypot(read_times->measured && by_itself < by_change ?
 										   by_itself : by_change,
 										   error_by_times(read_times, more) + held_up.error),
-									 queue_error);
+									 hypot(queue_error, read_times->scanned * change));
 	/* of what sessions wait today as the server shows it: that of the miss ratio */
 	double		error_today = times(input->misses->ratio.error,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
@@ -379,7 +384,8 @@ pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		by_storage = fmin(mean, times(most_share, read_times->storage.value -
 											  read_times->os.value));
 	double		by_times = read_times->measured ?
-		fabs(mean - today) * error_of_scale(input) + mean * read_times->uncertain :
+		fabs(mean - today) * error_of_scale(input) +
+		mean * (read_times->uncertain + read_times->scanned) :
 		times(1 - share, read_times->os.error) + times(share, read_times->storage.error);
 	double		ms = input->accesses / 1e6;
 

@@ -24,6 +24,7 @@ typedef struct PbpReadTimes
 	bool		measured;		/* the server's times or wait events tell the mean
 								 * of both kinds today */
 	double		uncertain;		/* error of that mean, as a share of it */
+	double		scanned;		/* share of it that may be for large scans */
 	PbpFigure	write;			/* of a dirty page that is evicted, as far as sessions write it; 0
 								 * unless the server has timed that */
 	PbpFigure	held_up;		/* reads, by each page that is written more than
@@ -45,10 +46,11 @@ typedef struct PbpWaitingInput
 /*
  * Times of reads, from those of the probes.  If the server shows how long its reads take, their
  * mean replaces that of the probes, which then only have the ratio between both kinds.  NaN: it
- * does not, or the share of reads that wait for storage is unknown.
+ * does not, or the share of reads that wait for storage is unknown.  That mean may have the time
+ * of large scans, which read so many blocks from storage for each read.
  */
 extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured,
-								   double storage_share);
+								   double storage_share, PbpFigure scanned);
 
 /*
  * Sessions cannot wait longer for a read than they work for one: where probes are

@@ -66,6 +66,7 @@ covered_means(void)
 static const PbpFigure os_time = {2000, 200};
 static const PbpFigure storage_time = {100000, 10000};
 static const PbpFigure unknown = {NAN, NAN};
+static const PbpFigure no_scans = {0, 0};
 
 /* The server's mean of all reads, with an error as a share of it. */
 static PbpFigure
@@ -77,31 +78,36 @@ server_time(double ns, double uncertain)
 static void
 times_of_probes(void)
 {
-	PbpReadTimes times = pbp_read_times(os_time, storage_time, PBP_NO_FIGURE, 0.2);
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, PBP_NO_FIGURE, 0.2, no_scans);
 
 	ok(!times.measured && times.os.value == 2000 && times.storage.value == 100000, "without other times, those of the probes");
 	ok(times.os.error > 0.5 * 2000 && times.storage.error > 0.5 * 100000, "which are uncertain, however many there are");
-	times = pbp_read_times(os_time, storage_time, server_time(50000, 0), NAN);
+	times = pbp_read_times(os_time, storage_time, server_time(50000, 0), NAN, no_scans);
 	ok(!times.measured && times.os.value == 2000, "the same while it is unknown which reads wait for storage");
-	times = pbp_read_times(unknown, storage_time, server_time(50000, 0), 0.2);
+	times = pbp_read_times(unknown, storage_time, server_time(50000, 0), 0.2, no_scans);
 	ok(isnan(times.os.value) && times.storage.value == 100000, "a mean of both says nothing about one that is unknown");
 }
 
 static void
 measured_times(void)
 {
-	PbpReadTimes times = pbp_read_times(os_time, storage_time, server_time(43200, 0), 0.2);
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, server_time(43200, 0), 0.2, no_scans);
 
 	ok(times.measured && near(0.8 * times.os.value + 0.2 * times.storage.value, 43200), "measured times: the mean is that of the server");
 	ok(near(times.storage.value / times.os.value, 50), "and the ratio that of the probes");
 	ok(times.storage.error < 0.1 * times.storage.value, "what takes most of the time is known best");
 	ok(times.os.error > 0.3 * times.os.value, "and what takes little is not");
-	times = pbp_read_times(os_time, storage_time, server_time(43200, 0.2), 0.2);
+	times = pbp_read_times(os_time, storage_time, server_time(43200, 0.2), 0.2, no_scans);
 	ok(times.uncertain == 0.2, "which may be uncertain");
-	times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0);
+	times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0, no_scans);
 	ok(times.os.value == 3000 && times.os.error == 0 && isnan(times.storage.value), "if storage serves no read, all have the measured time");
-	times = pbp_read_times(unknown, storage_time, server_time(3000, 0), 1);
+	times = pbp_read_times(unknown, storage_time, server_time(3000, 0), 1, no_scans);
 	ok(times.storage.value == 3000 && times.storage.error == 0 && isnan(times.os.value), "likewise if it serves all");
+	times = pbp_read_times(os_time, storage_time, server_time(43200, 0), 0.2, (PbpFigure) {1, 0.5});
+	ok(near(0.8 * times.os.value + (0.2 + 0.125) * times.storage.value, 43200), "with the time of scans, the mean has theirs as well");
+	ok(near(times.scanned, 2 * 0.125 * times.storage.value / 43200), "of which up to twice as many blocks may take some, or none");
+	times = pbp_read_times(os_time, storage_time, server_time(43200, 0), 0.2, (PbpFigure) {INFINITY, 0});
+	ok(!times.measured, "a mean of scans alone says nothing about reads");
 }
 
 static void
@@ -204,13 +210,13 @@ unknown_errors(void)
 	PbpAdviceRow other = misses(0.05, 0.01, 0.01);
 	PbpAdviceStorageRow waits = storage(0, 0.001, 0);
 	PbpAdviceStorageRow other_waits = storage(0, 0.001, 0.001);
-	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, PBP_NO_FIGURE, 0), &today, &waits, 0};
+	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, PBP_NO_FIGURE, 0, no_scans), &today, &waits, 0};
 	PbpCompared waiting = pbp_waiting(&input, &today, &waits);
 
 	ok(isnan(waiting.value) && waiting.change == 0 && waiting.change_error == 0, "an unknown error: today's waiting is unknown, and its change is not");
 	waiting = pbp_waiting(&input, &other, &other_waits);
 	ok(isnan(waiting.value) && isnan(waiting.change), "so are that of another size, and its change");
-	input.times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0);
+	input.times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0, no_scans);
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, 300) && near(waiting.error, 30), "measured times: today's waiting is known, and its error");
 	waiting = pbp_waiting(&input, &other, &other_waits);
@@ -384,7 +390,7 @@ covered_waiting(double uncertain, double scatter, PbpQueue queue, double growth,
 		PbpFigure	measured = server_time(true_today / 0.1 * (1 + uncertain / 1.96 * normal(&chance)), uncertain);
 		PbpWaitingInput input = {
 			1e6,
-			pbp_read_times(probed(2000), probed(150000), uncertain < 0 ? PBP_NO_FIGURE : measured, today_waits.ratio.value / 0.1),
+			pbp_read_times(probed(2000), probed(150000), uncertain < 0 ? PBP_NO_FIGURE : measured, today_waits.ratio.value / 0.1, no_scans),
 			&today, &today_waits, 0
 		};
 		PbpCompared waiting;
@@ -419,7 +425,7 @@ covered_where_few_wait(void)
 		PbpAdviceStorageRow other_waits = storage(drawn(0.001, 0.005), 0.005, 0.0304);
 		PbpWaitingInput input = {
 			1e6,
-			pbp_read_times(probed(2000), probed(150000), server_time(true_today / 0.15, 0), today_waits.ratio.value / 0.15),
+			pbp_read_times(probed(2000), probed(150000), server_time(true_today / 0.15, 0), today_waits.ratio.value / 0.15, no_scans),
 			&today, &today_waits, 0
 		};
 		PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
@@ -429,6 +435,52 @@ covered_where_few_wait(void)
 	}
 	printf("# %d of %d, mean error %.0f of %.0f\n", covered, DRAWS, mean_error, true_today - true_other);
 	ok(covered >= 0.94 * DRAWS && mean_error < (true_today - true_other) / 4, "where few reads wait, the change is as certain as the waiting there");
+}
+
+/*
+ * Large scans read as many blocks from storage as lookups do, or more, each in up to a quarter of the time of a read by itself.
+ * How long all sessions wait for both is known, so that 93 % of the intervals have the truth, which are narrower than by probes
+ * unless it is mostly for scans.
+ */
+static void
+covered_beside_scans(double scanned_today, double scanned_other, double most_relative_error)
+{
+	double		known_error = 0;
+	double		probed_error = 0;
+	int			covered = 0;
+	int			changes_covered = 0;
+
+	for (int i = 0; i < DRAWS; i++)
+	{
+		double		scan_ns = 0.25 * next_share(&chance) * 150000;
+		double		true_today = 0.08 * 2000 + 0.02 * 150000 + scanned_today * scan_ns;
+		double		true_other = 0.045 * 2000 + 0.015 * 150000 + scanned_other * scan_ns;
+		PbpAdviceRow today = misses(0.1, 0, 0);
+		PbpAdviceStorageRow today_waits = storage(drawn(0.02, 0.002), 0.002, 0);
+		PbpAdviceRow other = misses(drawn(0.06, 0.005), 0.005, 0.005);
+		PbpAdviceStorageRow other_waits = storage(drawn(0.015, 0.003), 0.003, 0.0037);
+		PbpWaitingInput input = {
+			1e6,
+			pbp_read_times(probed(2000), probed(150000), server_time(true_today / 0.1, 0),
+						   today_waits.ratio.value / 0.1, (PbpFigure) {scanned_today / 0.1, 0}),
+			&today, &today_waits, 0
+		};
+		PbpCompared waiting;
+
+		today_waits.scans.value = scanned_today;
+		other_waits.scans = (PbpCompared) {scanned_other, 0, scanned_other - scanned_today, 0};
+		input.times.scan = pbp_scan_time(input.times.storage, NAN, (PbpFigure) {1, 0});
+		waiting = pbp_waiting(&input, &other, &other_waits);
+		covered += fabs(waiting.value - true_other) <= waiting.error;
+		changes_covered += fabs(waiting.change - (true_other - true_today)) <= waiting.change_error;
+		known_error += waiting.error / DRAWS;
+		input.times = pbp_read_times(probed(2000), probed(150000), PBP_NO_FIGURE, today_waits.ratio.value / 0.1, no_scans);
+		input.times.scan = pbp_scan_time(input.times.storage, NAN, (PbpFigure) {1, 0});
+		probed_error += pbp_waiting(&input, &other, &other_waits).error / DRAWS;
+	}
+	printf("# %d and %d of %d, mean error %.0f instead of %.0f\n", covered, changes_covered, DRAWS, known_error, probed_error);
+	ok(covered >= 0.93 * DRAWS && changes_covered >= 0.93 * DRAWS && known_error < most_relative_error * probed_error,
+	   "beside scans: what all sessions wait tells the time of reads");
 }
 
 /* ---- queues ---- */
@@ -496,8 +548,8 @@ shares_and_means(void)
 static void
 bound_times(void)
 {
-	PbpReadTimes times = pbp_read_times((PbpFigure) {2000, 100}, (PbpFigure) {100000, 5000}, PBP_NO_FIGURE, 0.2);
-	PbpReadTimes measured = pbp_read_times((PbpFigure) {2000, 0}, (PbpFigure) {100000, 0}, server_time(43200, 0), 0.2);
+	PbpReadTimes times = pbp_read_times((PbpFigure) {2000, 100}, (PbpFigure) {100000, 5000}, PBP_NO_FIGURE, 0.2, no_scans);
+	PbpReadTimes measured = pbp_read_times((PbpFigure) {2000, 0}, (PbpFigure) {100000, 0}, server_time(43200, 0), 0.2, no_scans);
 	double		error = times.storage.error;
 
 	pbp_bound_times(&times, 21600, 43200);
@@ -584,5 +636,8 @@ main(void)
 	covered_waiting(SERVER_TIMES, 0, some_queue(), 1, "by the server's times, with a queue: at least 93 %");
 	covered_waiting(WAIT_EVENTS, 1, some_queue(), 1, "by wait events, with a queue: at least 93 %");
 	covered_where_few_wait();
+	covered_beside_scans(0.02, 0.02, 0.4);
+	covered_beside_scans(0.05, 0.03, 0.5);
+	covered_beside_scans(0.3, 0.1, 2);
 	return end_of_tests();
 }
