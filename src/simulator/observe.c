@@ -135,7 +135,7 @@ add_page(Advice *advice, uint64_t key)
 		return INVALID_PAGE;
 	}
 	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
-	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT}};
+	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT,.level = LEVEL_UNKNOWN}};
 	*head = page;
 	if (advice->relations != NULL)
 		advice->relations->of_page[page] = 0;
@@ -277,8 +277,10 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 	if (load)
 	{
 		if (!advice->look.lost)
+		{
 			pbp_follow_load(advice, page, met_in_look(*state, look - 1));
-		state->level = LEVEL_UNKNOWN;
+			state->level = LEVEL_UNKNOWN;
+		}
 		if (advice->relations_crowded)
 			ask_for_relation(advice, page);
 		amount = usage > 0 ? usage : 1;
