@@ -135,7 +135,10 @@ add_page(Advice *advice, uint64_t key)
 		return INVALID_PAGE;
 	}
 	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
-	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT,.level = LEVEL_UNKNOWN}};
+	table->pages[page] = (PageRecord)
+	{
+		(uint32_t) key, *head, {.counts = ALL_ABSENT,.level = LEVEL_UNKNOWN}
+	};
 	*head = page;
 	if (advice->relations != NULL)
 		advice->relations->of_page[page] = 0;
