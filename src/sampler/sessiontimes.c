@@ -158,8 +158,9 @@ few_are_late(const PbpSeenReads *seen)
 }
 
 /*
- * Mean time of a read, by the server's times or else by wait events, which have that of large scans
- * as well.  NaN: it is unknown.  Processes wait for each other, so those of one count are one event.
+ * Mean time of a read, by the server's times or else by wait events, which have that of large
+ * scans as well.  NaN: it is unknown.  Processes wait for each other, so those of one count are one
+ * event.
  */
 static PbpFigure
 measured_time(const PbpSessionTimes *times)
