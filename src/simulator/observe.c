@@ -13,7 +13,7 @@
 
 #define LOG2_E				1.4426950408889634
 
-/* The level that a loaded page begins with. */
+/* The level of a page that the last look has not met. */
 #define LEVEL_UNKNOWN		36
 
 /* Weight of one use against all before. */
@@ -135,10 +135,7 @@ add_page(Advice *advice, uint64_t key)
 		return INVALID_PAGE;
 	}
 	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
-	table->pages[page] = (PageRecord)
-	{
-		(uint32_t) key, *head, {.counts = ALL_ABSENT,.level = LEVEL_UNKNOWN}
-	};
+	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT}};
 	*head = page;
 	if (advice->relations != NULL)
 		advice->relations->of_page[page] = 0;
@@ -271,7 +268,8 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 	PageState  *state = &advice->table.pages[page].state;
 	uint64_t	look = advice->look.number;
 	LookLists  *list = lists_of(advice, look);
-	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
+	bool		known = met_in_look(*state, look - 1);
+	bool		load = advice->look.lost || moved || !known;
 	int			amount = 0;
 
 	if (list->nmeetings < advice->max_meetings)
@@ -280,10 +278,9 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 	if (load)
 	{
 		if (!advice->look.lost)
-		{
-			pbp_follow_load(advice, page, met_in_look(*state, look - 1));
+			pbp_follow_load(advice, page, known);
+		if (!advice->look.lost || !known)
 			state->level = LEVEL_UNKNOWN;
-		}
 		if (advice->relations_crowded)
 			ask_for_relation(advice, page);
 		amount = usage > 0 ? usage : 1;
