@@ -21,10 +21,12 @@
 /*
  * A page has answers if it is asked about more often than it is loaded, but for loads that come
  * soon.  If a round of questions takes long, and this share of the pages are loaded in it, fewer
- * are remembered.
+ * are remembered, until hardly any have been for hours: queries come in turns, and each change
+ * begins anew.
  */
 #define MOST_RETURNS		0.06
 #define FEW_RETURNS			(MOST_RETURNS / 8)
+#define HALF_LIFE_RETURNS_NS	3600e9
 #define MOST_HALVINGS		4
 
 /* At this number of loads, the counts are halved. */
@@ -192,6 +194,8 @@ pbp_served_end_round(PbpServed *served, int64_t round_ns)
 		npages += pbp_served_has_page(served, i);
 	share = npages > 0 ? served->returns / npages : 0;
 	served->returns = 0;
+	served->most_returns = fmax(share, served->most_returns *
+								exp2(-(double) round_ns / HALF_LIFE_RETURNS_NS));
 	/* an answer is half a round old on average */
 	served->late_share = fmin(1, share / 2);
 	if (round_ns > SOON_NS && share > MOST_RETURNS && served->halvings < MOST_HALVINGS)
@@ -201,7 +205,7 @@ pbp_served_end_round(PbpServed *served, int64_t round_ns)
 			pbp_served_forget_page(served, i);
 		pbp_served_forget_loads(served);
 	}
-	else if (share < FEW_RETURNS && served->halvings > 0)
+	else if (served->most_returns < FEW_RETURNS && served->halvings > 0)
 		served->halvings--;
 }
 

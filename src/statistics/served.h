@@ -62,6 +62,7 @@ typedef struct PbpServed
 	int			halvings;		/* of the places that are used */
 	double		returns;		/* loads in this round of questions, but for those soon after
 								 * another one */
+	double		most_returns;	/* in a round, as a share of the pages; decays */
 	double		late_share;		/* of loads in the last one, by which answers may be wrong */
 
 	/* These decay. */

@@ -434,9 +434,12 @@ busy_server(void)
 	   "if pages return sooner than they are asked about, fewer are remembered, of which more is known");
 	ok(fabs(fewer.value - true_share) <= fewer.error, "as far as answers are not too late");
 	ok(served.halvings > 0 && served.unknown_loads < 0.1 * served.known_loads, "since nearly all loads have answers");
-	for (int i = 0; i < 3; i++)
-		pbp_served_end_round(&served, SECOND);
-	ok(served.halvings == 0, "they are as many as before when they return rarely");
+	for (int i = 0; i < 60; i++)
+		pbp_served_end_round(&served, 60 * SECOND);
+	ok(served.halvings > 0, "and remain so while busy and other queries take turns");
+	for (int i = 0; i < 24; i++)
+		pbp_served_end_round(&served, 3600 * SECOND);
+	ok(served.halvings == 0, "they are as many as before when they have returned rarely for a day");
 	(void) busy_loads(&served, 10, true);
 	ok(served.halvings == 0, "and are not fewer because a round takes long");
 	memset(&served, 0, sizeof(served));
