@@ -355,6 +355,36 @@ kept_by_scans(const Advice *advice, int i)
 	return fmax(0, answers.estimates[smaller].value - answers.estimates[i].value);
 }
 
+/* Misses of the simulated pool of today's size, as a share of the loads that looks saw. */
+static double
+reproduced_share(const Advice *advice, int group)
+{
+	const Counters *counters = &advice->counters;
+
+	return sum_without(counters->sizes[BASELINE].baseline_misses, group) /
+		fmax(1, sum_without(counters->found.loads, group));
+}
+
+/*
+ * Looks do not show the order of uses, on which it may depend what a pool keeps, and for long where
+ * pages are read in turn.  Where today's size is not reproduced, by more than chance, the others
+ * miss what their simulated pools do, or so much more or less, but for what a larger pool avoids
+ * by either.
+ */
+static double
+not_reproduced(const Advice *advice, int i)
+{
+	double		today = answers.estimates[BASELINE].value;
+	double		left = fmin(1, answers.estimates[i].value / fmax(1e-9, today));
+	double		difference = fabs(1 - reproduced_share(advice, NO_GROUP));
+	double		without[GROUPS];
+
+	for (int group = 0; group < GROUPS; group++)
+		without[group] = reproduced_share(advice, group);
+	difference = fmax(0, difference - pbp_jackknife_error(without, GROUPS));
+	return difference * today * left * (2 - left);
+}
+
 /*
  * As a share of the difference to today: of the uses, those by large scans of what others use, too.
  * A smaller pool would read it through the ring, as it does what looks find in rings; and may not
@@ -380,12 +410,13 @@ static double
 error_of_miss_model(const Advice *advice, int i)
 {
 	const SizeCounters *size = &advice->counters.sizes[i];
+	double		unreproduced = i == BASELINE ? 0 : not_reproduced(advice, i);
 
 	return (EXTRA_SHARE + error_of_ring_scans(advice, i) + fmin(1, other_load(advice)) +
 			skipped_share(size->skipped, size->accesses)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
-		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i) +
-		kept_by_scans(advice, i);
+		fmax(late_looks(advice, i) + uses_together(advice, i), unreproduced) +
+		pbp_counted_doubt(advice, i) + kept_by_scans(advice, i);
 }
 
 /* Today's miss ratio varies by so much, and that of a pool that misses more varies by more. */
