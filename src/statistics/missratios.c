@@ -355,6 +355,12 @@ kept_by_scans(const Advice *advice, int i)
 	return fmax(0, answers.estimates[smaller].value - answers.estimates[i].value);
 }
 
+static double
+relative_to_today(int i)
+{
+	return answers.estimates[i].value / fmax(1e-9, answers.estimates[BASELINE].value);
+}
+
 /* Misses of the simulated pool of today's size, as a share of the loads that looks saw. */
 static double
 reproduced_share(const Advice *advice, int group)
@@ -374,15 +380,14 @@ reproduced_share(const Advice *advice, int group)
 static double
 not_reproduced(const Advice *advice, int i)
 {
-	double		today = answers.estimates[BASELINE].value;
-	double		left = fmin(1, answers.estimates[i].value / fmax(1e-9, today));
+	double		left = fmin(1, relative_to_today(i));
 	double		difference = fabs(1 - reproduced_share(advice, NO_GROUP));
 	double		without[GROUPS];
 
 	for (int group = 0; group < GROUPS; group++)
 		without[group] = reproduced_share(advice, group);
 	difference = fmax(0, difference - pbp_jackknife_error(without, GROUPS));
-	return difference * today * left * (2 - left);
+	return difference * answers.estimates[BASELINE].value * left * (2 - left);
 }
 
 /*
@@ -423,9 +428,7 @@ error_of_miss_model(const Advice *advice, int i)
 static double
 error_by_time(double error_today, int i)
 {
-	double		today = fmax(1e-9, answers.estimates[BASELINE].value);
-
-	return fmax(1, answers.estimates[i].value / today) * error_today;
+	return fmax(1, relative_to_today(i)) * error_today;
 }
 
 static PbpAdviceRow
