@@ -373,9 +373,9 @@ reproduced_share(const Advice *advice, int group)
 
 /*
  * Looks do not show the order of uses, on which it may depend what a pool keeps, and for long where
- * pages are read in turn.  Where today's size is not reproduced, by more than chance, the others
- * miss what their simulated pools do, or so much more or less, but for what a larger pool avoids
- * by either.
+ * pages are read in turn.  Where the simulated pool of today's size misses more or less than the
+ * real one, by more than chance, those of other sizes may do so as well; but what a larger pool
+ * avoids, it avoids in either case.
  */
 static double
 not_reproduced(const Advice *advice, int i)
