@@ -102,6 +102,8 @@ $node->restart;
 my $database;
 ok(wait_for { ($database = ask($node, "SELECT max(datname) $carry_load")) ne '' }, 'another slow restore');
 my ($name) = grep { $_ ne $database } 'renamed', 'moved';
+# it can be renamed once nobody is connected to it
+becomes_true($node, "count(*) = 0 FROM pg_stat_activity WHERE datname = '$name'", 'another database has no session');
 $session = $node->background_psql('postgres');
 $session->query_safe("BEGIN; ALTER DATABASE $name RENAME TO other");
 set_in_file(carry_over_rate => '0');
