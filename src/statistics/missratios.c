@@ -373,21 +373,30 @@ reproduced_share(const Advice *advice, int group)
 
 /*
  * Looks do not show the order of uses, on which it may depend what a pool keeps, and for long where
- * pages are read in turn.  Where the simulated pool of today's size misses more or less than the
- * real one, by more than chance, those of other sizes may do so as well; but what a larger pool
- * avoids, it avoids in either case.
+ * pages are read in turn.  By how much more or less the simulated pool of today's size misses than
+ * the real one, if not by chance, as a share.
  */
 static double
-not_reproduced(const Advice *advice, int i)
+not_reproduced(const Advice *advice)
 {
-	double		left = fmin(1, relative_to_today(i));
-	double		difference = fabs(1 - reproduced_share(advice, NO_GROUP));
 	double		without[GROUPS];
 
 	for (int group = 0; group < GROUPS; group++)
 		without[group] = reproduced_share(advice, group);
-	difference = fmax(0, difference - pbp_jackknife_error(without, GROUPS));
-	return difference * answers.estimates[BASELINE].value * left * (2 - left);
+	return fmax(0, fabs(1 - reproduced_share(advice, NO_GROUP)) -
+				pbp_jackknife_error(without, GROUPS));
+}
+
+/*
+ * Pools of other sizes may miss as much more or less; but what a larger pool avoids, it avoids in
+ * either case.
+ */
+static double
+error_by_reproduction(double share, int i)
+{
+	double		left = fmin(1, relative_to_today(i));
+
+	return i == BASELINE ? 0 : share * answers.estimates[BASELINE].value * left * (2 - left);
 }
 
 /*
@@ -412,15 +421,15 @@ error_of_ring_scans(const Advice *advice, int i)
  * What was skipped may have been a load that differs for this size.
  */
 static double
-error_of_miss_model(const Advice *advice, int i)
+error_of_miss_model(const Advice *advice, int i, double unreproduced)
 {
 	const SizeCounters *size = &advice->counters.sizes[i];
-	double		unreproduced = i == BASELINE ? 0 : not_reproduced(advice, i);
 
 	return (EXTRA_SHARE + error_of_ring_scans(advice, i) + fmin(1, other_load(advice)) +
 			skipped_share(size->skipped, size->accesses)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
-		fmax(late_looks(advice, i) + uses_together(advice, i), unreproduced) +
+		fmax(late_looks(advice, i) + uses_together(advice, i),
+			 error_by_reproduction(unreproduced, i)) +
 		pbp_counted_doubt(advice, i) + kept_by_scans(advice, i);
 }
 
@@ -468,6 +477,7 @@ const MissAnswers *
 pbp_miss_answers(const Advice *advice)
 {
 	double		error_today;
+	double		unreproduced;
 
 	if (answered == advice->version)
 		return &answers;
@@ -485,12 +495,13 @@ pbp_miss_answers(const Advice *advice)
 	}
 	bound_estimates();
 	error_today = fmax(pbp_variation_error(advice), pbp_moved_until(advice));
+	unreproduced = not_reproduced(advice);
 	for (int i = 0; i < FACTORS; i++)
 	{
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
 		{
 			answers.estimates[i].time = error_by_time(error_today, i);
-			answers.estimates[i].model = error_of_miss_model(advice, i);
+			answers.estimates[i].model = error_of_miss_model(advice, i, unreproduced);
 		}
 		answers.rows[i] = row_of(advice, i);
 	}
