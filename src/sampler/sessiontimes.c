@@ -227,8 +227,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		scans = report->totals.scan_reads / report->totals.accesses;
-	PbpFigure	scans_share = {today.storage->scans.value / scans,
-	today.storage->scans.error / scans};
+	PbpFigure	scans_share = {
+		today.storage->scans.value / scans, today.storage->scans.error / scans
+	};
 	double		working_ms = pbp_working_ms(times->time.active_ms, times->time.counted.working_ms);
 	double		waiting;
 	double		scanning;

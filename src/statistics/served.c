@@ -21,8 +21,8 @@
 /*
  * A page has answers if it is asked about more often than it is loaded, but for loads that come
  * soon.  If a round of questions takes long, and this share of the pages are loaded in it, fewer
- * are remembered, until hardly any have been for hours: queries come in turns, and each change
- * begins anew.
+ * are remembered, and all loads are forgotten.  Busy queries come again, so that there are more
+ * only if hardly any page has been loaded for hours.
  */
 #define MOST_RETURNS		0.06
 #define FEW_RETURNS			(MOST_RETURNS / 8)
